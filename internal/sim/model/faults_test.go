@@ -52,125 +52,115 @@ func TestKillAndRestart(t *testing.T) {
 // A server of another kind at a node's address changes nothing of the cluster.
 func TestForeignServers(t *testing.T) {
 	for _, how := range []Start{{Standalone: true}, {Stranger: true}} {
-		synctest.Test(t, func(t *testing.T) {
-			foreign := 0
-			c := New(Options{Primaries: 2, Replicas: 1, Executed: func(e Execution) {
-				if e.Foreign {
-					foreign++
-				}
-			}})
-			n, replica := c.Nodes()[0], c.Nodes()[2]
-			key, elsewhere := keyAt(c, n), keyAt(c, c.Nodes()[1])
-			require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
-			id := n.ID()
-			n.Restart(how)
-			s := n.NewSession(nil)
-			require.Equal(t, ":1\r\n", do(s, "INCR "+key))
-			require.Equal(t, ":1\r\n", do(s, "INCR "+elsewhere), "it serves all slots")
-			require.Equal(t, 2, foreign)
-			if how.Standalone {
-				require.Equal(t, "-ERR This instance has cluster support disabled\r\n", do(s, "CLUSTER MYID"))
-			} else {
-				require.NotContains(t, do(s, "CLUSTER MYID"), id)
-				require.Equal(t, 1, strings.Count(do(s, "CLUSTER NODES"), "connected"))
+		foreign := 0
+		c := New(Options{Primaries: 2, Replicas: 1, Executed: func(e Execution) {
+			if e.Foreign {
+				foreign++
 			}
-			r := replica.NewSession(nil)
-			require.Equal(t, "+OK\r\n", do(r, "READONLY"))
-			require.Equal(t, "$1\r\n5\r\n", do(r, "GET "+key))
-			_, ok := c.Value(key)
-			require.False(t, ok, "nobody has it now")
-			n.Restart(Start{})
-			require.Equal(t, "$1\r\n5\r\n", do(n.NewSession(nil), "GET "+key))
-			require.Equal(t, ":0\r\n", do(c.Nodes()[1].NewSession(nil), "EXISTS "+elsewhere))
-			require.Contains(t, do(n.NewSession(nil), "CLUSTER MYID"), id)
-			require.True(t, c.Lost(key), "the foreign server took one write with it")
-		})
+		}})
+		n, replica := c.Nodes()[0], c.Nodes()[2]
+		key, elsewhere := keyAt(c, n), keyAt(c, c.Nodes()[1])
+		require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
+		id := n.ID()
+		n.Restart(how)
+		s := n.NewSession(nil)
+		require.Equal(t, ":1\r\n", do(s, "INCR "+key))
+		require.Equal(t, ":1\r\n", do(s, "INCR "+elsewhere), "it serves all slots")
+		require.Equal(t, 2, foreign)
+		if how.Standalone {
+			require.Equal(t, "-ERR This instance has cluster support disabled\r\n", do(s, "CLUSTER MYID"))
+		} else {
+			require.NotContains(t, do(s, "CLUSTER MYID"), id)
+			require.Equal(t, 1, strings.Count(do(s, "CLUSTER NODES"), "connected"))
+		}
+		r := replica.NewSession(nil)
+		require.Equal(t, "+OK\r\n", do(r, "READONLY"))
+		require.Equal(t, "$1\r\n5\r\n", do(r, "GET "+key))
+		_, ok := c.Value(key)
+		require.False(t, ok, "nobody has it now")
+		n.Restart(Start{})
+		require.Equal(t, "$1\r\n5\r\n", do(n.NewSession(nil), "GET "+key))
+		require.Equal(t, ":0\r\n", do(c.Nodes()[1].NewSession(nil), "EXISTS "+elsewhere))
+		require.Contains(t, do(n.NewSession(nil), "CLUSTER MYID"), id)
+		require.True(t, c.Lost(key), "the foreign server took one write with it")
 	}
 }
 
 // The primary comes back after a failover as a replica of its successor.
 func TestFailoverOfTheDead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Primaries: 2, Replicas: 1})
-		n, replica := c.Nodes()[0], c.Nodes()[2]
-		key := keyAt(c, n)
-		require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
-		n.Kill()
-		require.True(t, c.Failover(replica, false))
-		require.Contains(t, do(c.Nodes()[1].NewSession(nil), "CLUSTER NODES"), "fail")
-		require.False(t, c.Lost(key))
-		require.Equal(t, ":6\r\n", do(replica.NewSession(nil), "INCRBY "+key+" 1"))
-		n.Restart(Start{})
-		s := n.NewSession(nil)
-		require.Contains(t, do(s, "GET "+key), replica.Addr())
-		require.Equal(t, "+OK\r\n", do(s, "READONLY"))
-		require.Equal(t, "$1\r\n6\r\n", do(s, "GET "+key))
-		require.Same(t, replica, c.Primary(n))
-		require.NotContains(t, do(s, "CLUSTER NODES"), "fail")
-	})
+	c := New(Options{Primaries: 2, Replicas: 1})
+	n, replica := c.Nodes()[0], c.Nodes()[2]
+	key := keyAt(c, n)
+	require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
+	n.Kill()
+	require.True(t, c.Failover(replica, false))
+	require.Contains(t, do(c.Nodes()[1].NewSession(nil), "CLUSTER NODES"), "fail")
+	require.False(t, c.Lost(key))
+	require.Equal(t, ":6\r\n", do(replica.NewSession(nil), "INCRBY "+key+" 1"))
+	n.Restart(Start{})
+	s := n.NewSession(nil)
+	require.Contains(t, do(s, "GET "+key), replica.Addr())
+	require.Equal(t, "+OK\r\n", do(s, "READONLY"))
+	require.Equal(t, "$1\r\n6\r\n", do(s, "GET "+key))
+	require.Same(t, replica, c.Primary(n))
+	require.NotContains(t, do(s, "CLUSTER NODES"), "fail")
 }
 
 // TestUnnamedNodes: as redis-server 7.0 with cluster-preferred-endpoint-type
 // unknown-endpoint.
 func TestUnnamedNodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Primaries: 2, Unnamed: true})
-		s := c.Nodes()[0].NewSession(nil)
-		require.Contains(t, do(s, "CLUSTER SLOTS"), "\r\n*4\r\n$-1\r\n:6379\r\n$40\r\n")
-		key := keyAt(c, c.Nodes()[1])
-		require.Equal(t, fmt.Sprintf("-MOVED %d :6379\r\n", Slot([]byte(key))), do(s, "GET "+key))
-	})
+	c := New(Options{Primaries: 2, Unnamed: true})
+	s := c.Nodes()[0].NewSession(nil)
+	require.Contains(t, do(s, "CLUSTER SLOTS"), "\r\n*4\r\n$-1\r\n:6379\r\n$40\r\n")
+	key := keyAt(c, c.Nodes()[1])
+	require.Equal(t, fmt.Sprintf("-MOVED %d :6379\r\n", Slot([]byte(key))), do(s, "GET "+key))
 }
 
 func TestWhatNodesTell(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Primaries: 3, Replicas: 1})
-		a, b := c.Nodes()[0], c.Nodes()[1]
-		s := a.NewSession(nil)
-		before := do(s, "CLUSTER SLOTS")
-		a.Mislead(func(slot uint16, owner int) int {
-			if slot < 100 {
-				return -1
-			}
-			return b.Index()
-		}, true)
-		told := do(s, "CLUSTER SLOTS")
-		require.True(t, strings.HasPrefix(told, "*1\r\n*4\r\n:100\r\n:16383\r\n"), told)
-		require.Equal(t, "$-1\r\n", do(s, "GET "+keyAt(c, a)), "it knows better")
-		require.NotContains(t, do(s, "CLUSTER NODES"), " connected 0-", "it tells of no slot that it has")
-		require.Contains(t, do(s, "CLUSTER NODES"), " 1 connected 100-16383\n", "by an epoch that was")
-		a.Mislead(nil, false)
-		require.Equal(t, before, do(s, "CLUSTER SLOTS"))
+	c := New(Options{Primaries: 3, Replicas: 1})
+	a, b := c.Nodes()[0], c.Nodes()[1]
+	s := a.NewSession(nil)
+	before := do(s, "CLUSTER SLOTS")
+	a.Mislead(func(slot uint16, owner int) int {
+		if slot < 100 {
+			return -1
+		}
+		return b.Index()
+	}, true)
+	told := do(s, "CLUSTER SLOTS")
+	require.True(t, strings.HasPrefix(told, "*1\r\n*4\r\n:100\r\n:16383\r\n"), told)
+	require.Equal(t, "$-1\r\n", do(s, "GET "+keyAt(c, a)), "it knows better")
+	require.NotContains(t, do(s, "CLUSTER NODES"), " connected 0-", "it tells of no slot that it has")
+	require.Contains(t, do(s, "CLUSTER NODES"), " 1 connected 100-16383\n", "by an epoch that was")
+	a.Mislead(nil, false)
+	require.Equal(t, before, do(s, "CLUSTER SLOTS"))
 
-		a.Deaf(true)
-		require.True(t, c.Failover(c.Nodes()[4], false))
-		require.Equal(t, before, do(s, "CLUSTER SLOTS"))
-		a.Deaf(false)
-		require.NotEqual(t, before, do(s, "CLUSTER SLOTS"))
+	a.Deaf(true)
+	require.True(t, c.Failover(c.Nodes()[4], false))
+	require.Equal(t, before, do(s, "CLUSTER SLOTS"))
+	a.Deaf(false)
+	require.NotEqual(t, before, do(s, "CLUSTER SLOTS"))
 
-		c.Unassign(0, 10)
-		require.Contains(t, do(s, "CLUSTER SLOTS"), "*4\r\n:11\r\n:5460\r\n")
-	})
+	c.Unassign(0, 10)
+	require.Contains(t, do(s, "CLUSTER SLOTS"), "*4\r\n:11\r\n:5460\r\n")
 }
 
 func TestWhoMayComeIn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Primaries: 1})
-		n := c.Nodes()[0]
-		known := n.NewSession(nil)
-		n.RequirePass("user", "secret", false)
-		require.Equal(t, "+PONG\r\n", do(known, "PING"))
-		s := n.NewSession(nil)
-		require.Contains(t, do(s, "PING"), "-NOAUTH")
-		require.Contains(t, do(s, "AUTH wrong"), "-WRONGPASS")
-		require.Equal(t, "+OK\r\n", do(s, "AUTH user secret"))
-		require.Equal(t, "+PONG\r\n", do(s, "PING"))
-		n.RequirePass("user", "other", true)
-		require.Contains(t, do(known, "PING"), "-NOAUTH")
-		n.HangUp()
-		_, hangUp := known.Do([][]byte{[]byte("PING")})
-		require.True(t, hangUp)
-	})
+	c := New(Options{Primaries: 1})
+	n := c.Nodes()[0]
+	known := n.NewSession(nil)
+	n.RequirePass("user", "secret", false)
+	require.Equal(t, "+PONG\r\n", do(known, "PING"))
+	s := n.NewSession(nil)
+	require.Contains(t, do(s, "PING"), "-NOAUTH")
+	require.Contains(t, do(s, "AUTH wrong"), "-WRONGPASS")
+	require.Equal(t, "+OK\r\n", do(s, "AUTH user secret"))
+	require.Equal(t, "+PONG\r\n", do(s, "PING"))
+	n.RequirePass("user", "other", true)
+	require.Contains(t, do(known, "PING"), "-NOAUTH")
+	n.HangUp()
+	_, hangUp := known.Do([][]byte{[]byte("PING")})
+	require.True(t, hangUp)
 }
 
 // A client that sends much and reads nothing holds up nobody, itself neither, as

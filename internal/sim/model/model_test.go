@@ -58,11 +58,7 @@ func TestMigrationAndFailover(t *testing.T) {
 		require.True(t, c.Failover(ra, true))
 		require.Equal(t, ":6\r\n", do(sra, "INCRBY "+key+" 1"))
 		require.Equal(t, ":8\r\n", do(sa, "INCRBY "+key+" 1"), "it has not heard of it")
-		require.True(t, c.Lost(key))
 		time.Sleep(time.Second)
-		require.Contains(t, do(sa, "GET "+key), "-MOVED")
-		value, _ := c.Value(key)
-		require.Equal(t, "6", value)
 
 		require.True(t, c.FailoverGracefully(a, 2*time.Second))
 		start := time.Now()

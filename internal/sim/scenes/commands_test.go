@@ -80,45 +80,36 @@ func TestNewCommandWhileWritersWait(t *testing.T) {
 // many commands on a thin link.
 func TestSmallBesideLarge(t *testing.T) {
 	const size = 150_000 // three quarters of a second
-	for name, large := range map[string]func(s *stage, ctx context.Context, key string) error{
-		"slow command": func(s *stage, ctx context.Context, key string) error {
-			return s.client.Cmd(ctx, "LRANGE", key, 0, -1).Err()
-		},
-		"slow command behind a redirect": func(s *stage, ctx context.Context, key string) error {
+	const within = 5 * time.Second
+	each(t, setup{}, map[string]func(s *stage, key string) result{
+		"slow command": func(s *stage, key string) result { return s.cmd(within, "LRANGE", key, 0, -1) },
+		"slow command behind a redirect": func(s *stage, key string) result {
 			s.Move(key, s.node(1))
 			s.Move(key, s.node(0))
-			return s.client.Cmd(ctx, "LRANGE", key, 0, -1).Err()
+			return s.cmd(within, "LRANGE", key, 0, -1)
 		},
-		"many commands": func(s *stage, ctx context.Context, key string) error {
+		"many commands": func(s *stage, key string) result {
 			p := pipeline.New(s.client)
 			for range 1100 {
 				p.Cmd("GET", "{"+key+"}small")
 			}
-			return p.Do(ctx)
+			return s.call(within, p.Do)
 		},
-		"large reply": func(s *stage, ctx context.Context, key string) error {
-			return s.client.Cmd(ctx, "GET", "{"+key+"}large").Err()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
-				s.warm()
-				key := s.key(0, 20)
-				for range 100 {
-					s.cmd(time.Second, "RPUSH", key, strings.Repeat("x", size/100)).ok(time.Second)
-				}
-				s.cmd(time.Second, "SET", "{"+key+"}small", strings.Repeat("x", size/1100)).ok(time.Second)
-				s.cmd(time.Second, "SET", "{"+key+"}large", strings.Repeat("x", size)).ok(time.Second)
-				s.net.Impose("", s.node(0).Addr(), simnet.Conditions{EachBandwidth: 200_000})
-				wait := together(1, func(int) {
-					s.call(5*time.Second, func(ctx context.Context) error { return large(s, ctx, key) }).ok(2 * time.Second)
-				})
-				time.Sleep(30 * time.Millisecond)
-				s.repeat(300*time.Millisecond, 10*time.Millisecond, func() { s.get(time.Second, s.key(0, 0)).ok(soon) })
-				wait()
-			})
-		})
-	}
+		"large reply": func(s *stage, key string) result { return s.get(within, "{"+key+"}large") },
+	}, func(s *stage, large func(s *stage, key string) result) {
+		s.warm()
+		key := s.key(0, 20)
+		for range 100 {
+			s.cmd(time.Second, "RPUSH", key, strings.Repeat("x", size/100)).ok(time.Second)
+		}
+		s.cmd(time.Second, "SET", "{"+key+"}small", strings.Repeat("x", size/1100)).ok(time.Second)
+		s.cmd(time.Second, "SET", "{"+key+"}large", strings.Repeat("x", size)).ok(time.Second)
+		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{EachBandwidth: 200_000})
+		wait := together(1, func(int) { large(s, key).ok(2 * time.Second) })
+		time.Sleep(30 * time.Millisecond)
+		s.repeat(300*time.Millisecond, 10*time.Millisecond, func() { s.get(time.Second, s.key(0, 0)).ok(soon) })
+		wait()
+	})
 }
 
 // TestUpload: a value that takes longer than PauseTimeout for its way is no silence.

@@ -78,29 +78,25 @@ func TestConnectionsAreCounted(t *testing.T) {
 
 // TestNothingStaysInFlight: what was in flight on connections that broke counts no more.
 func TestNothingStaysInFlight(t *testing.T) {
-	for name, with := range map[string]setup{
+	scenes(t, map[string]setup{
 		"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})},
 		"lanes by their load": {client: config(pool.Laned{Lanes: 1, MaxLanes: 4, MaxInFlight: 4, IdleTimeout: time.Second})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, with, func(s *stage) {
-				s.warm()
-				target := s.stats(0).Target
-				for range 5 {
-					s.node(0).Freeze()
-					wait := together(20, func(i int) { s.incr(100*time.Millisecond, s.key(0, i)) })
-					time.Sleep(10 * time.Millisecond)
-					s.node(0).Cut()
-					wait()
-					s.node(0).Heal()
-					time.Sleep(2 * time.Second)
-				}
-				time.Sleep(time.Minute)
-				s.incr(time.Second, s.key(0, 0)).ok(soon)
-				p := s.stats(0)
-				require.Equal(s, target, p.Target)
-				require.Zero(s, p.InFlight+p.SlowInFlight+p.InUse+p.Waiters+p.Dedicated, "%+v", p)
-			})
-		})
-	}
+	}, func(s *stage) {
+		s.warm()
+		target := s.stats(0).Target
+		for range 5 {
+			s.node(0).Freeze()
+			wait := together(20, func(i int) { s.incr(100*time.Millisecond, s.key(0, i)) })
+			time.Sleep(10 * time.Millisecond)
+			s.node(0).Cut()
+			wait()
+			s.node(0).Heal()
+			time.Sleep(2 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		s.incr(time.Second, s.key(0, 0)).ok(soon)
+		p := s.stats(0)
+		require.Equal(s, target, p.Target)
+		require.Zero(s, p.InFlight+p.SlowInFlight+p.InUse+p.Waiters+p.Dedicated, "%+v", p)
+	})
 }

@@ -21,37 +21,33 @@ func config(p pool.Config) cluster.Config { return cluster.Config{Pool: p} }
 // refusals and is answered among them, say nothing of writes, which fail at once when the grace
 // is over.
 func TestWritesRefusedAmongReads(t *testing.T) {
-	for name, write := range map[string]func(s *stage) result{
+	each(t, setup{}, map[string]func(s *stage) result{
 		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
 		"lent":    func(s *stage) result { return s.lent(2*time.Second, s.key(0, 0)) },
 		"blocking": func(s *stage) result {
 			return s.do(2*time.Second, radix.Cmd(&radix.Maybe{}, "BLPOP", s.key(0, 31), "0.01"))
 		},
 		"hit": func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
-				s.warm()
-				before := together(1, func(int) {
-					list := s.key(0, 30)
-					_ = s.client.Do(s.Context(), radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "2.5"))
-				})
-				defer before()
-				time.Sleep(soon)
-				s.inside(0).NoReplicas(true)
-				write(s).failed(grace+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
-				s.repeat(3*time.Second, 100*time.Millisecond, func() {
-					s.get(2*time.Second, s.key(0, 0)).ok(trip)
-					s.watch(s.key(0, 0)).ok(soon)
-					s.lentRead(s.key(0, 0)).ok(soon)
-					s.script(s.key(0, 0)).ok(soon)
-					write(s).failed(soon)
-				})
-				s.inside(0).NoReplicas(false)
-				write(s).ok(2 * soon)
-			})
+	}, func(s *stage, write func(s *stage) result) {
+		s.warm()
+		before := together(1, func(int) {
+			list := s.key(0, 30)
+			_ = s.client.Do(s.Context(), radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "2.5"))
 		})
-	}
+		defer before()
+		time.Sleep(soon)
+		s.inside(0).NoReplicas(true)
+		write(s).failed(grace+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
+		s.repeat(3*time.Second, 100*time.Millisecond, func() {
+			s.get(2*time.Second, s.key(0, 0)).ok(trip)
+			s.watch(s.key(0, 0)).ok(soon)
+			s.lentRead(s.key(0, 0)).ok(soon)
+			s.script(s.key(0, 0)).ok(soon)
+			write(s).failed(soon)
+		})
+		s.inside(0).NoReplicas(false)
+		write(s).ok(2 * soon)
+	})
 }
 
 // watch watches a key over a dedicated connection, and lentRead reads it.

@@ -66,21 +66,17 @@ func TestLeaseAtTheEndOfAWindow(t *testing.T) {
 
 // TestSettledOnce: a reservation is settled, and the reply is lost.
 func TestSettledOnce(t *testing.T) {
-	for name, algorithm := range map[string]limit.Algorithm{"window": limit.FixedWindow, "bucket": limit.TokenBucket} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
-				s.warm()
-				limiter, l := s.limits(limit.Rule{Name: "work", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
-				ask := limit.Request{Limit: l, Key: "k", Cost: 400}
-				r, reserved := limiter.Reserve(s.Context(), ask)
-				require.True(s, reserved.Allowed)
-				time.AfterFunc(trip+trip/2, s.net.Impose("", "", simnet.Conditions{CutToClient: 3}))
-				require.NoError(s, r.Settle(s.Context(), 700))
-				ask.Cost = 300
-				require.True(s, limiter.Allow(s.Context(), ask).Allowed)
-			})
-		})
-	}
+	each(t, setup{}, map[string]limit.Algorithm{"window": limit.FixedWindow, "bucket": limit.TokenBucket}, func(s *stage, algorithm limit.Algorithm) {
+		s.warm()
+		limiter, l := s.limits(limit.Rule{Name: "work", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+		ask := limit.Request{Limit: l, Key: "k", Cost: 400}
+		r, reserved := limiter.Reserve(s.Context(), ask)
+		require.True(s, reserved.Allowed)
+		time.AfterFunc(trip+trip/2, s.net.Impose("", "", simnet.Conditions{CutToClient: 3}))
+		require.NoError(s, r.Settle(s.Context(), 700))
+		ask.Cost = 300
+		require.True(s, limiter.Allow(s.Context(), ask).Allowed)
+	})
 }
 
 // TestPlaceOfAnother: a holder whose place Redis has lost, and others have taken, learns of it.

@@ -33,25 +33,21 @@ func TestFailoverAtOnce(t *testing.T) {
 // TestPatientCallsOutliveAFailover: calls that have time fail neither in a graceful failover
 // nor in one that takes less than the grace.
 func TestPatientCallsOutliveAFailover(t *testing.T) {
-	for name, failover := range map[string]func(s *stage){
+	each(t, setup{}, map[string]func(s *stage){
 		"graceful": func(s *stage) { s.model.FailoverGracefully(s.inside(3), 2*time.Second) },
 		"at once":  func(s *stage) { s.node(0).Failover() },
 		"forced": func(s *stage) {
 			s.node(0).Kill()
 			time.AfterFunc(500*time.Millisecond, func() { s.node(0).Failover() })
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
-				s.warm()
-				key := s.key(0, 0)
-				failover(s)
-				time.Sleep(time.Millisecond)
-				s.repeat(3*time.Second, 20*time.Millisecond, func() { s.incr(4*time.Second, key).ok(2500 * time.Millisecond) })
-				s.lent(time.Second, key).ok(soon)
-			})
-		})
-	}
+	}, func(s *stage, failover func(s *stage)) {
+		s.warm()
+		key := s.key(0, 0)
+		failover(s)
+		time.Sleep(time.Millisecond)
+		s.repeat(3*time.Second, 20*time.Millisecond, func() { s.incr(4*time.Second, key).ok(2500 * time.Millisecond) })
+		s.lent(time.Second, key).ok(soon)
+	})
 }
 
 // TestMovingSlots: calls succeed while their slot moves, key by key.
@@ -156,23 +152,19 @@ func TestMovedOutweighsOlderMaps(t *testing.T) {
 // TestStranger: a server of another cluster at a node's address, with great epochs, gets no
 // commands and takes no slots.
 func TestStranger(t *testing.T) {
-	for name, start := range map[string]model.Start{
+	each(t, setup{}, map[string]model.Start{
 		"of a cluster": {Stranger: true, Epoch: 1 << 20}, "standalone": {Standalone: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
-				s.warm()
-				key := s.key(0, 0)
-				s.inside(0).Kill()
-				s.inside(0).Restart(start)
-				s.believes(sim.Slot(s.key(1, 0)), s.node(1), func() {
-					s.incr(100*time.Millisecond, key).failed(110 * time.Millisecond)
-					s.incr(100*time.Millisecond, s.key(1, 0)).ok(soon)
-					s.sync(time.Second)
-				})
-			})
+	}, func(s *stage, start model.Start) {
+		s.warm()
+		key := s.key(0, 0)
+		s.inside(0).Kill()
+		s.inside(0).Restart(start)
+		s.believes(sim.Slot(s.key(1, 0)), s.node(1), func() {
+			s.incr(100*time.Millisecond, key).failed(110 * time.Millisecond)
+			s.incr(100*time.Millisecond, s.key(1, 0)).ok(soon)
+			s.sync(time.Second)
 		})
-	}
+	})
 }
 
 // TestMadeUpRedirect: a redirect of another slot, which no server sends in answer to the key's
@@ -330,35 +322,29 @@ func TestHangingWrites(t *testing.T) {
 // TestClusterIsReplaced: of three seeds two are dead, and the cluster behind the third is
 // another one: other IDs, other addresses. The client finds it.
 func TestClusterIsReplaced(t *testing.T) {
-	for name, silent := range map[string]bool{"refused": false, "unanswered": true} {
-		t.Run(name, func(t *testing.T) {
-			const seed = "cluster.example:6379"
-			scene(t, setup{}, func(s *stage) {
-				stand := func(n int) (nodes []*model.Node) {
-					c := model.New(model.Options{Seed: uint64(n), Primaries: 2, Addr: func(i int) string { return fmt.Sprintf("10.%d.0.%d:6379", n, i+1) }})
-					for _, node := range c.Nodes() {
-						s.net.Listen(node.Addr(), c.Serve(node))
-					}
-					s.net.Listen(seed, c.Serve(c.Nodes()[0]))
-					return c.Nodes()
-				}
-				first := stand(8)
-				client := s.another(cluster.Config{}, "10.9.9.1:6379", "10.9.9.2:6379", seed)
-				set := func() result {
-					return s.call(500*time.Millisecond, func(ctx context.Context) error { return client.Cmd(ctx, "SET", "k", "v").Err() })
-				}
-				set().ok(soon)
-				for _, n := range first {
-					n.Kill()
-					s.net.Impose("", n.Addr(), simnet.Conditions{Refuse: !silent, Blackhole: silent})
-				}
-				time.Sleep(200 * time.Millisecond)
-				stand(9)
-				s.repeat(6*time.Second, 50*time.Millisecond, func() { set() })
-				set().ok(soon)
-			})
-		})
-	}
+	each(t, setup{}, map[string]bool{"refused": false, "unanswered": true}, func(s *stage, silent bool) {
+		const seed = "cluster.example:6379"
+		stand := func(n int) (nodes []*model.Node) {
+			c := model.New(model.Options{Seed: uint64(n), Primaries: 2, Addr: func(i int) string { return fmt.Sprintf("10.%d.0.%d:6379", n, i+1) }})
+			for _, node := range c.Nodes() {
+				s.net.Listen(node.Addr(), c.Serve(node))
+			}
+			s.net.Listen(seed, c.Serve(c.Nodes()[0]))
+			return c.Nodes()
+		}
+		first := stand(8)
+		s.client = s.another(cluster.Config{}, "10.9.9.1:6379", "10.9.9.2:6379", seed)
+		set := func() result { return s.cmd(500*time.Millisecond, "SET", "k", "v") }
+		set().ok(soon)
+		for _, n := range first {
+			n.Kill()
+			s.net.Impose("", n.Addr(), simnet.Conditions{Refuse: !silent, Blackhole: silent})
+		}
+		time.Sleep(200 * time.Millisecond)
+		stand(9)
+		s.repeat(6*time.Second, 50*time.Millisecond, func() { set() })
+		set().ok(soon)
+	})
 }
 
 // TestCloseWhileTheMapIsAsked: a node that has not been asked yet when the client is closed

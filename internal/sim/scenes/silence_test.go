@@ -15,24 +15,20 @@ import (
 // TestSilentNode: calls with less time than the grace fail at once as soon as the silence is
 // known, calls of other nodes notice nothing, and one byte ends the suspicion.
 func TestSilentNode(t *testing.T) {
-	for name, with := range map[string]setup{
+	scenes(t, map[string]setup{
 		"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}, "adaptive": {client: config(pool.Adaptive{Min: 1, Max: 4})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, with, func(s *stage) {
-				s.warm()
-				s.node(0).Freeze()
-				s.repeat(known, 20*time.Millisecond, func() { s.hit(100*time.Millisecond, s.key(0, 0)) })
-				s.repeat(2*time.Second, 20*time.Millisecond, func() {
-					s.hit(100*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown)
-					s.incr(100*time.Millisecond, s.key(1, 0)).ok(trip)
-				})
-				s.node(0).Heal()
-				time.Sleep(50 * time.Millisecond)
-				s.incr(100*time.Millisecond, s.key(0, 1)).ok(soon)
-			})
+	}, func(s *stage) {
+		s.warm()
+		s.node(0).Freeze()
+		s.repeat(known, 20*time.Millisecond, func() { s.hit(100*time.Millisecond, s.key(0, 0)) })
+		s.repeat(2*time.Second, 20*time.Millisecond, func() {
+			s.hit(100*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown)
+			s.incr(100*time.Millisecond, s.key(1, 0)).ok(trip)
 		})
-	}
+		s.node(0).Heal()
+		time.Sleep(50 * time.Millisecond)
+		s.incr(100*time.Millisecond, s.key(0, 1)).ok(soon)
+	})
 }
 
 // TestUnansweredDials: the same of a node of which all connections are lost, and that answers
@@ -65,16 +61,12 @@ func TestUnansweredDialsBesideALentConnection(t *testing.T) {
 // TestSilentDeath: the network forgets all connections of a node. Calls with 100 ms succeed
 // from two deadlines on.
 func TestSilentDeath(t *testing.T) {
-	for name, with := range map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, with, func(s *stage) {
-				s.warm()
-				s.node(0).CutSilently()
-				s.repeat(200*time.Millisecond, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)) })
-				s.repeat(2*time.Second, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)).ok(100 * time.Millisecond) })
-			})
-		})
-	}
+	scenes(t, map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}}, func(s *stage) {
+		s.warm()
+		s.node(0).CutSilently()
+		s.repeat(200*time.Millisecond, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)) })
+		s.repeat(2*time.Second, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)).ok(100 * time.Millisecond) })
+	})
 }
 
 // TestLaneWithoutServer: one of four lanes is dead. The others serve.
@@ -107,25 +99,21 @@ func TestSilenceBehindPauses(t *testing.T) {
 
 // TestBackFromSilence: the first reply of a node that was silent lets calls through again.
 func TestBackFromSilence(t *testing.T) {
-	for name, with := range map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 2})}} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, with, func(s *stage) {
-				s.warm()
-				for range 2 {
-					s.node(0).Freeze()
-					var held result
-					wait := together(1, func(int) { held = s.incr(5*time.Second, s.key(0, 0)) })
-					time.Sleep(2 * known)
-					s.incr(100*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown)
-					s.node(0).Heal()
-					wait()
-					held.ok(2*known + 2*soon)
-					s.incr(100*time.Millisecond, s.key(0, 0)).ok(soon)
-					time.Sleep(2 * time.Second)
-				}
-			})
-		})
-	}
+	scenes(t, map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 2})}}, func(s *stage) {
+		s.warm()
+		for range 2 {
+			s.node(0).Freeze()
+			var held result
+			wait := together(1, func(int) { held = s.incr(5*time.Second, s.key(0, 0)) })
+			time.Sleep(2 * known)
+			s.incr(100*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown)
+			s.node(0).Heal()
+			wait()
+			held.ok(2*known + 2*soon)
+			s.incr(100*time.Millisecond, s.key(0, 0)).ok(soon)
+			time.Sleep(2 * time.Second)
+		}
+	})
 }
 
 // TestHitsBehindASilentFlight: hits on a key that is being counted at a silent node fail when

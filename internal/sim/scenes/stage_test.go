@@ -78,6 +78,19 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 	})
 }
 
+// scenes plays a scene with each of the setups, and each with each of the cases.
+func scenes(t *testing.T, setups map[string]setup, play func(s *stage)) {
+	for name, with := range setups {
+		t.Run(name, func(t *testing.T) { scene(t, with, play) })
+	}
+}
+
+func each[C any](t *testing.T, with setup, cases map[string]C, play func(s *stage, c C)) {
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { scene(t, with, func(s *stage) { play(s, c) }) })
+	}
+}
+
 // own plays a scene in virtual time with servers that package redistest/sim does not have. It
 // makes no client.
 func own(t *testing.T, servers model.Options, play func(s *stage)) {
