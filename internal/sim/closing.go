@@ -1,8 +1,6 @@
 package sim
 
-import (
-	"time"
-)
+import "time"
 
 // In some worlds the client is closed while callers call it, in the midst of the
 // last faults.

@@ -87,12 +87,7 @@ func (w *world) interpose(n *model.Node, change func(args [][]byte, honest []byt
 		instead, beyond := change(args, honest, resp)
 		if beyond {
 			text := textOf(args)
-			w.rec.note(func(h *History) {
-				if h.Beyond == nil {
-					h.Beyond = make(map[string]bool)
-				}
-				h.Beyond[text] = true
-			})
+			w.rec.note(func(h *History) { h.Beyond[text] = true })
 		}
 		return instead
 	})

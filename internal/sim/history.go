@@ -174,7 +174,9 @@ type recorder struct {
 // begin begins a history.
 func (r *recorder) begin() {
 	now := time.Now()
-	r.note(func(h *History) { *h = History{Start: now} })
+	r.note(func(h *History) {
+		*h = History{Start: now, Beyond: make(map[string]bool), Places: make(map[string]bool)}
+	})
 	r.began.Store(&now)
 }
 

@@ -164,12 +164,7 @@ func (w *world) executed(e model.Execution) {
 	}
 	name := strings.ToUpper(string(e.Args[0]))
 	if name == "ZADD" {
-		w.rec.note(func(h *History) {
-			if h.Places == nil {
-				h.Places = make(map[string]bool)
-			}
-			h.Places[string(e.Args[1])] = true
-		})
+		w.rec.note(func(h *History) { h.Places[string(e.Args[1])] = true })
 		return
 	}
 	switch name {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -196,13 +197,15 @@ func selectDB(c *call) {
 
 // validName reports false if it has replied that a name is none.
 func (c *call) validName(name []byte) bool {
-	for _, b := range name {
-		if b < '!' || b > '~' {
-			c.err("ERR Client names cannot contain spaces, newlines or special characters.")
-			return false
-		}
+	if !printable(name) {
+		c.err("ERR Client names cannot contain spaces, newlines or special characters.")
+		return false
 	}
 	return true
+}
+
+func printable(b []byte) bool {
+	return !slices.ContainsFunc(b, func(b byte) bool { return b < '!' || b > '~' })
 }
 
 func setname(c *call) {
@@ -242,19 +245,14 @@ func clientReply(c *call) {
 }
 
 func setinfo(c *call) {
-	switch upper(c.args[2]) {
-	case "LIB-NAME", "LIB-VER":
-	default:
+	switch option := upper(c.args[2]); {
+	case option != "LIB-NAME" && option != "LIB-VER":
 		c.errorf("ERR Unrecognized option '%s'", cString(c.args[2]))
-		return
+	case !printable([]byte(cString(c.args[3]))):
+		c.errorf("ERR %s cannot contain spaces, newlines or special characters.", c.args[2])
+	default:
+		c.ok()
 	}
-	for _, r := range cString(c.args[3]) {
-		if r < '!' || r > '~' {
-			c.errorf("ERR %s cannot contain spaces, newlines or special characters.", c.args[2])
-			return
-		}
-	}
-	c.ok()
 }
 
 func noEvict(c *call) {

@@ -293,7 +293,7 @@ func (n *Node) pausedFor(s *Session, cmd *command, now time.Time) bool {
 	if !now.Before(n.pause.until) {
 		return false
 	}
-	return n.pause.all || cmd.write || mayWrite[cmd.name] || cmd.name == "exec" && s.queuesWrites()
+	return n.pause.all || cmd.write || mayWrite[cmd.name] || cmd.name == "exec" && s.queues("write")
 }
 
 // mayWrite are the commands that a pause of writes holds up, too.

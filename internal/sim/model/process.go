@@ -140,7 +140,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 	if text := cmd.refuse(n, args); text != "" {
 		return text
 	}
-	write := cmd.write || cmd.name == "exec" && s.queuesWrites()
+	write := cmd.write || cmd.name == "exec" && s.queues("write")
 	if unknown && !cmd.flags["no_auth"] {
 		return errNoAuth
 	}
@@ -159,7 +159,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			return text
 		}
 	}
-	oom := n.oom && (cmd.denyOOM || s.multi && n.c.dialect().oomInMulti && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queuesOOM())
+	oom := n.oom && (cmd.denyOOM || s.multi && n.c.dialect().oomInMulti && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queues("denyoom"))
 	switch {
 	case oom:
 		return errOOM

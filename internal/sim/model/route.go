@@ -20,7 +20,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 	if s.n.standalone {
 		return ""
 	}
-	f := keysFound{unseen: s.multi && s.n.c.dialect().newSlots && (cmd.name != "exec" || s.queuesMessages())}
+	f := keysFound{unseen: s.multi && s.n.c.dialect().newSlots && (cmd.name != "exec" || s.queues("pubsub"))}
 	if cmd.name != "exec" {
 		if text := s.look(&f, cmd, args); text != "" {
 			return text

@@ -75,18 +75,10 @@ func (s *Session) discard() {
 	s.unwatch()
 }
 
-func (s *Session) queuesWrites() bool {
-	return s.multi && slices.ContainsFunc(s.queue, func(q queued) bool { return q.cmd.write })
-}
-
-// queuesMessages reports whether one of the commands is of channels: newer servers
-// take all keys of such a transaction for channels.
-func (s *Session) queuesMessages() bool {
-	return slices.ContainsFunc(s.queue, func(q queued) bool { return q.cmd.flags["pubsub"] })
-}
-
-func (s *Session) queuesOOM() bool {
-	return s.multi && slices.ContainsFunc(s.queue, func(q queued) bool { return q.cmd.denyOOM })
+// queues reports whether one of the commands of the transaction has the flag. If one is of
+// channels, newer servers take all of its keys for channels.
+func (s *Session) queues(flag string) bool {
+	return s.multi && slices.ContainsFunc(s.queue, func(q queued) bool { return q.cmd.flags[flag] })
 }
 
 func (s *Session) watch(key string, ms int64) {
