@@ -152,7 +152,76 @@ func TestWriteToReplicas(t *testing.T) {
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "INCR", "key")))
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "BLPOP", "key", "1")))
-		require.Len(t, asked, 4, "a replica and the primary, twice: %v", asked)
+		require.Equal(t, []string{nodeA, nodeA}, asked)
+	})
+}
+
+// TestWritesBesideReads: with reads from replicas, the commands for a slot that is written to go to
+// its primary and keep their order, also when they are sent again. Others go to replicas.
+func TestWritesBesideReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		refusals := 0
+		w := newWorld(func(addr string, cmd []string) string {
+			switch {
+			case addr == nodeA && refusals > 0:
+				refusals--
+				return "-LOADING not now\r\n"
+			case cmd[0] == "GET":
+				return bulk(addr)
+			case addr != nodeA:
+				return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
+			}
+			return one
+		})
+		w.slots = mapOf(nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		for _, group := range []cluster.Grouping{cluster.ByNode, cluster.BySlot} {
+			refusals = 2
+			p := pipeline.Config{Replicas: true, Group: group}.New(client)
+			written, read, other := p.Cmd("INCR", "key"), p.Cmd("GET", "key"), p.Cmd("GET", "other")
+			require.NoError(t, p.Do(soon(t, time.Second)))
+			require.Equal(t, []string{nodeA, nodeA}, []string{written.Node(), read.Node()})
+			require.NotEqual(t, nodeA, other.Node())
+		}
+		var n int
+		var from string
+		both := radix.NewPipeline()
+		both.Append(radix.Cmd(&n, "INCR", "key"))
+		both.Append(radix.Cmd(&from, "GET", "key"))
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
+		require.Equal(t, nodeA, from)
+		require.Positive(t, n)
+	})
+}
+
+// TestReplicaOfASlot: whatever else is in a pipeline, a slot is read from the same replica.
+func TestReplicaOfASlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, _ []string) string { return bulk(addr) })
+		w.slots = mapOf(nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		usual := make(map[string]string)
+		for i := range 20 {
+			key := fmt.Sprint(i)
+			var from string
+			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(&from, "GET", key)))
+			usual[key] = from
+		}
+		p := pipeline.Config{Replicas: true}.New(client)
+		for first := range usual {
+			p.Reset()
+			replies := map[string]pipeline.Reply{first: p.Cmd("GET", first)}
+			for key := range usual {
+				replies[key] = p.Cmd("GET", key)
+			}
+			require.NoError(t, p.Do(soon(t, time.Second)))
+			for key, r := range replies {
+				require.Equal(t, usual[key], r.Node(), key)
+			}
+			require.Equal(t, 2, p.Trips())
+		}
 	})
 }
 

@@ -35,8 +35,9 @@ type Config struct {
 	Sequential bool
 
 	// Replicas sends the commands to replicas, which may lag behind. All commands of a slot go
-	// to the same replica, as with [cluster.Client.DoSecondary]. The primary takes those that
-	// the replica does not answer or may not run, such as writes, and all if there is no replica.
+	// to the same replica, as with [cluster.Client.DoSecondary]. If one of them writes, all commands
+	// of its slot go to the primary. The primary also takes those that the replica does not answer
+	// or may not run, and all if there is no replica.
 	Replicas bool
 
 	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -170,11 +171,13 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	if c.alone {
 		encoded.Unshared()
 	}
+	how := c.how
+	how.Replicas = how.Replicas && !slices.ContainsFunc(commands, isWrite)
 	switch encoded.Way() {
 	case command.Held:
 		return encoded.Refused()
 	case command.Alone:
-		return c.performAlone(ctx, slot, encoded, exchange{marshal, unmarshalInto})
+		return c.performAlone(ctx, slot, how, encoded, exchange{marshal, unmarshalInto})
 	}
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
@@ -182,7 +185,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 		r.Mark(i, c.client.cfg.Slow.apply(commands[i]))
 	}
 	r.probes = c.probes
-	if err := c.client.Exec(ctx, r, c.how); err != nil {
+	if err := c.client.Exec(ctx, r, how); err != nil {
 		return err
 	}
 	replies, refused, err := c.join(r, x.replies[:0])
@@ -229,8 +232,8 @@ func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []com
 
 // performAlone performs what may block its connection, or may not share it, on one of
 // its own.
-func (c *routedConn) performAlone(ctx context.Context, slot int32, encoded *wire.Request, x exchange) error {
-	d := dedicatedAction{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry, once: !c.how.noFollow, commands: encoded.Len()}
+func (c *routedConn) performAlone(ctx context.Context, slot int32, how How, encoded *wire.Request, x exchange) error {
+	d := dedicatedAction{client: c.client, action: x, slot: slot, how: how, canRetry: c.canRetry, once: !how.noFollow, commands: encoded.Len()}
 	if d.commands == 1 {
 		d.encoded = encoded.Encoded()
 	}

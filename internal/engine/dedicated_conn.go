@@ -102,8 +102,9 @@ func provenBy(encoded []byte) class {
 }
 
 // classOf returns the class of the command.
-func classOf(encoded []byte) class {
-	cmd := command.Of(encoded)
+func classOf(encoded []byte) class { return classOfCommand(command.Of(encoded)) }
+
+func classOfCommand(cmd command.Command) class {
 	keys := cmd.Keys()
 	switch _, any := keys.Next(); {
 	case !any:

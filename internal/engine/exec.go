@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -50,7 +49,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	} else {
 		f.send(ctx, trips, how.Sequential)
 	}
-	if placed && !how.Replicas {
+	if placed {
 		r.clean = f.await(ctx, how) && f.clean()
 	}
 	if !r.clean {
@@ -89,7 +88,7 @@ func (c *Client) end(r *Request) {
 }
 
 // place gives all commands places on trips, by the map of the slots. It reports
-// whether all of them have one.
+// whether all of them have one at a primary.
 func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bool) {
 	t := c.topology.Load()
 	if len(t.Nodes) == 0 {
@@ -97,6 +96,9 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 			r.places[i].err = t.Map.NoOwnerError(r.slots[i])
 		}
 		return nil, false
+	}
+	if how.Replicas {
+		return c.placeOnReplicas(t, r, f, how), false
 	}
 	placed = true
 	var n int
@@ -117,8 +119,8 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 			continue
 		}
 		tr := f.trips[first+int(g)]
-		if tr.pool == nil {
-			tr.pool, tr.replica = c.poolFor(t, r.slots[i], how, nil)
+		if tr.Key() < 0 {
+			tr.pool = t.Primary(r.slots[i]).pool(asPrimary)
 			tr.SetKey(int64(r.slots[i]))
 		}
 		r.places[i] = place{trip: tr, pos: tr.Len()}
@@ -126,17 +128,6 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	}
 	f.observed.nextAttempt(n)
 	return f.trips[first:f.used], placed
-}
-
-// poolFor returns the pool of the node that commands for the slot go to, and the node if
-// it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
-func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Node, replica *node) {
-	if how.Replicas {
-		if n := t.Replica(slot, avoid); n != nil {
-			return n.pool(asReplica), n
-		}
-	}
-	return t.Primary(slot).pool(asPrimary), nil
 }
 
 // markLarge makes a trip of many commands a slow one.

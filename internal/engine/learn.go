@@ -259,6 +259,9 @@ func (c *Client) learnAll(ctx context.Context, r *Request) error {
 		}
 		r.slots[i] = slot
 		r.Mark(i, traits)
+		if cmd.Known() {
+			r.marks[i] &^= markUnknown
+		}
 	}
 	return nil
 }

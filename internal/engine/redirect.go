@@ -88,6 +88,8 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, ask
 		return to.node.pool(asPrimary), nil, to.asking, nil
 	case t.Primary(slot) == nil:
 		return nil, nil, false, t.Map.NoOwnerError(slot)
+	case x.request.writesTo(slot):
+		return t.Primary(slot).pool(asPrimary), nil, false, nil
 	}
 	p, replica = x.client.poolFor(t, slot, x.how, x.avoid)
 	if replica == nil {

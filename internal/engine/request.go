@@ -32,6 +32,7 @@ type Request struct {
 	unknown   bool    // there is a command that servers have to be asked for
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
+	written   []int32 // slots that commands write to, sorted, each once; only with How.Replicas
 
 	grouper slots.Grouper
 	groups  []int32
@@ -125,6 +126,7 @@ func (r *Request) Reset() {
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
+	r.written = r.written[:0]
 	r.renew()
 	r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0
 	r.flight.call.Begin(0)

@@ -279,7 +279,7 @@ func (x *retry) send(ctx context.Context) {
 			x.unplaced = append(x.unplaced, i)
 			continue
 		}
-		tr := x.tripTo(to, i, first)
+		tr := f.tripTo(to, r, i, first, How{})
 		tr.replica = replica
 		f.observed.count(why)
 		tr.count(why)
@@ -325,20 +325,6 @@ func (x *retry) reclaim() {
 	f.reclaimed += f.used - needed
 	f.used, f.settled = needed, needed
 	x.many = 2 * needed
-}
-
-// tripTo returns this attempt's trip to the pool that the i-th command may join.
-func (x *retry) tripTo(p *nodepool.Node, i, first int) *trip {
-	slow := x.request.travelsSlow(i)
-	for _, t := range x.flight.trips[first:x.flight.used] {
-		if t.pool == p && t.Slow() == slow {
-			return t
-		}
-	}
-	t := x.flight.trip(p, x.request.arena, false)
-	t.SetSlow(slow)
-	t.SetKey(int64(x.request.slots[i]))
-	return t
 }
 
 // giveUpReplicas lets the primary answer what no replica has answered, while

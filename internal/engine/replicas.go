@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/nodepool"
+)
+
+// With How.Replicas, a command goes to the replica of its slot. If a command writes to the slot, all
+// commands of the request for that slot go to the primary, since replicas do not write: behind a
+// read that a replica has answered, the write would be too late.
+
+// poolFor returns the pool of the node that commands for the slot go to, and the node if
+// it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
+func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Node, replica *node) {
+	if how.Replicas {
+		if n := t.Replica(slot, avoid); n != nil {
+			return n.pool(asReplica), n
+		}
+	}
+	return t.Primary(slot).pool(asPrimary), nil
+}
+
+// placeOnReplicas is place with How.Replicas. Slots of one primary may have different replicas.
+func (c *Client) placeOnReplicas(t *topology, r *Request, f *flight, how How) []*trip {
+	r.noteWritten()
+	first := f.used
+	f.now = c.outages.events.Load()
+	for i, slot := range r.slots {
+		if t.Primary(slot) == nil {
+			r.places[i].err = t.Map.NoOwnerError(slot)
+			continue
+		}
+		to := how
+		to.Replicas = !r.writesTo(slot)
+		p, replica := c.poolFor(t, slot, to, nil)
+		tr := f.tripTo(p, r, i, first, how)
+		tr.replica = replica
+		r.places[i] = place{trip: tr, pos: tr.Len()}
+		tr.Add(r.bounds[i].from, r.bounds[i].to)
+	}
+	f.observed.nextAttempt(f.used - first)
+	return f.trips[first:f.used]
+}
+
+// tripTo returns the trip of this attempt, which are those from first on, that the i-th command
+// may join.
+func (f *flight) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *trip {
+	slow, slot := r.travelsSlow(i), int64(r.slots[i])
+	for _, t := range f.trips[first:f.used] {
+		if t.pool == p && t.Slow() == slow && (!how.BySlot || t.Key() == slot) {
+			if t.Key() < 0 {
+				t.SetKey(slot)
+			}
+			return t
+		}
+	}
+	t := f.trip(p, r.arena, how.Goroutines)
+	t.SetSlow(slow)
+	t.SetKey(slot)
+	return t
+}
+
+// noteWritten notes the slots that commands write to. A command that nobody knows may only read.
+func (r *Request) noteWritten() {
+	for i, slot := range r.slots {
+		if r.class(i) == writing && r.marks[i]&markUnknown == 0 {
+			r.written = append(r.written, slot)
+		}
+	}
+	slices.Sort(r.written)
+	r.written = slices.Compact(r.written)
+}
+
+// writesTo tells whether a command of the request writes to the slot.
+func (r *Request) writesTo(slot int32) bool {
+	_, writes := slices.BinarySearch(r.written, slot)
+	return writes
+}
+
+// isWrite tells whether the command writes to its key.
+func isWrite(cmd command.Command) bool { return classOfCommand(cmd) == writing }
