@@ -37,6 +37,9 @@ func TestLateCallbacks(t *testing.T) {
 		"Config.AddrMap": func(c *cluster.Config, wait func(context.Context)) {
 			c.AddrMap = func(addr string) string { wait(context.Background()); return addr }
 		},
+		"Config.ZoneOf": func(c *cluster.Config, wait func(context.Context)) {
+			c.Zone, c.ZoneOf = "a", func(string) string { wait(context.Background()); return "a" }
+		},
 		"Dialer.TLS": func(c *cluster.Config, wait func(context.Context)) {
 			c.Dialer.TLS = &tls.Config{ServerName: "redis", Rand: slowReader{wait}}
 		},

@@ -236,7 +236,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			r.client.tasks.Go(func() { answers <- q.located(q.question(ctx, addr, t.Sure())) })
+			r.client.tasks.Go(func() { answers <- q.located(ctx, q.question(ctx, addr, t.Sure())) })
 			stagger.Reset(pause)
 		case a := <-answers:
 			answered++

@@ -1,21 +1,25 @@
 package engine
 
 import (
-	"github.com/redislanes/redislanes/internal/guard"
+	"context"
+
 	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // located returns the answer with the nodes in the client's zone marked.
-func (q asker) located(a answer) answer {
+func (q asker) located(ctx context.Context, a answer) answer {
 	if a.err == nil {
-		a.err = q.locate(a.told)
+		ctx, cancel := context.WithTimeout(ctx, wire.WithDefaults(q.cfg.Dialer).Timeout)
+		defer cancel()
+		a.err = q.locate(ctx, a.told)
 	}
 	return a
 }
 
 // locate notes which nodes of a map are in the client's zone. It calls a function of the
 // user's.
-func (q asker) locate(v *slots.Map) (err error) {
+func (q asker) locate(ctx context.Context, v *slots.Map) (err error) {
 	if q.cfg.Zone == "" {
 		return nil
 	}
@@ -25,7 +29,7 @@ func (q asker) locate(v *slots.Map) (err error) {
 			n := &r.Nodes[i]
 			zone, ok := known[n.Addr]
 			if !ok {
-				if zone, err = q.zoneOf(*n); err != nil {
+				if zone, err = q.zoneOf(ctx, *n); err != nil {
 					return err
 				}
 				known[n.Addr] = zone
@@ -38,13 +42,12 @@ func (q asker) locate(v *slots.Map) (err error) {
 
 // zoneOf returns the zone of a node: what ZoneOf says or, if that does not know, what the
 // servers tell.
-func (q asker) zoneOf(n slots.NodeAddr) (zone string, err error) {
-	if q.cfg.ZoneOf == nil {
-		return n.Zone, nil
+func (q asker) zoneOf(ctx context.Context, n slots.NodeAddr) (zone string, err error) {
+	if q.cfg.ZoneOf != nil {
+		zone, err = wire.CallUser(ctx, "Config.ZoneOf", func() (string, error) { return q.cfg.ZoneOf(n.Addr), nil }, nil)
 	}
-	defer guard.Catch("Config.ZoneOf", &err)
-	if zone = q.cfg.ZoneOf(n.Addr); zone == "" {
+	if zone == "" {
 		zone = n.Zone
 	}
-	return zone, nil
+	return zone, err
 }
