@@ -60,9 +60,9 @@ func TestAppendAfterDo(t *testing.T) {
 // a failed New, says so wherever it can.
 func TestPipelineWithoutClient(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]*pipeline.Pipeline{"zero": {}, "nil client": pipeline.New(nil)} {
+	for name, p := range map[string]*pipeline.Pipeline{"zero": {}, "nil client": pipeline.New(nil), "not made": pipeline.New(new(cluster.Client))} {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range []pipeline.Reply{p.Cmd("GET", "k"), p.Append(radix.Cmd(nil, "GET", "k")), p.Append(nil)} {
+			for _, r := range []pipeline.Reply{p.Cmd("GET", "k"), p.Cmd("MGET", "a", "b"), p.Append(radix.Cmd(nil, "GET", "k")), p.Append(nil)} {
 				require.ErrorContains(t, r.Err(), "without a client")
 				require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 			}

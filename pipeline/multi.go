@@ -87,9 +87,6 @@ type part struct {
 // splitBySlot sends the command for each slot of the keys, which are every step-th
 // of the arguments.
 func splitBySlot(ctx context.Context, client *cluster.Client, command string, args []string, step int) ([]*part, error) {
-	if client == nil {
-		return nil, fmt.Errorf("redislanes: %s: %w", command, errNoClient)
-	}
 	var parts []*part
 	of := make(map[uint16]*part)
 	for i := 0; i < len(args); i += step {

@@ -59,10 +59,10 @@ var (
 	errNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
 )
 
-// NewCommands returns an empty list for the client, which may be nil.
+// NewCommands returns an empty list for the client, which New may not have made.
 func NewCommands(client *Client, idempotent bool) Commands {
 	c := Commands{client: client, idempotent: idempotent}
-	if client != nil {
+	if client.Made() {
 		c.state = appending
 	}
 	return c
