@@ -116,6 +116,12 @@ func TestSilentReplica(t *testing.T) {
 				usual, err := read(soon(t, time.Second), client, "key")
 				require.NoError(t, err)
 				w.set(func() { w.silent[usual] = true })
+				if name == "pipeline" {
+					p := pipeline.Config{Replicas: true}.New(client)
+					p.Cmd("GET", "key")
+					require.NoError(t, p.Do(soon(t, 200*time.Millisecond)))
+					require.Equal(t, 2, p.Trips(), "the one that was given up counts")
+				}
 				for range 10 {
 					_, _ = read(soon(t, 200*time.Millisecond), client, "key")
 				}

@@ -337,6 +337,7 @@ func (x *retry) giveUpReplicas() {
 	old.abandon(errSilent)
 	old.observed.endGroups(old)
 	x.flight = x.request.begin()
+	x.flight.reclaimed = old.used + old.reclaimed
 	for _, t := range old.trips[old.settled:old.used] {
 		if !t.judged {
 			t.judged = true
