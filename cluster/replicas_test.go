@@ -159,6 +159,8 @@ func TestWriteToReplicas(t *testing.T) {
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "INCR", "key")))
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "BLPOP", "key", "1")))
 		require.Equal(t, []string{nodeA, nodeA}, asked)
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "EVAL", "a script that writes", "1", "key")))
+		require.Len(t, asked, 4, "a replica and the primary: %v", asked)
 	})
 }
 
@@ -261,6 +263,25 @@ func zonedMap(pairs ...string) string {
 		nodes += "*4\r\n" + bulk(host) + ":" + port + "\r\n" + bulk("id-"+pair[0]) + meta
 	}
 	return fmt.Sprintf("*1\r\n*%d\r\n:0\r\n:16383\r\n%s", 2+len(pairs)/2, nodes)
+}
+
+// TestSilentReplicaBesideADeadOne: a read that falls to its primary, since no replica of its slot is
+// left, does not keep another shard's silent replica from being given up.
+func TestSilentReplicaBesideADeadOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const nodeD = "127.0.0.1:7004"
+		w := newWorld(func(addr string, _ []string) string { return bulk(addr) })
+		first := strings.Replace(mapOf(nodeA, nodeB)[len("*1\r\n"):], ":16383", ":8191", 1)
+		second := strings.Replace(mapOf(nodeC, nodeD)[len("*1\r\n"):], ":0", ":8192", 1)
+		w.slots = "*2\r\n" + first + second
+		w.dead[nodeB], w.silent[nodeD] = true, true
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		p := pipeline.Config{Replicas: true}.New(client)
+		one, other := p.Cmd("GET", keyOf(0, 2)), p.Cmd("GET", keyOf(1, 2))
+		require.NoError(t, p.Do(soon(t, 200*time.Millisecond)))
+		require.Equal(t, []string{nodeA, nodeC}, []string{one.Node(), other.Node()})
+	})
 }
 
 // TestZones: replicas in the client's zone are read from first, then the others, then the

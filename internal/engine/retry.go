@@ -89,8 +89,7 @@ func (x *retry) begin(ctx context.Context) {
 		}
 	}
 	x.budget = timeLeft(ctx, r.began)
-	asked := slices.ContainsFunc(x.flight.trips[:x.flight.used], func(t *trip) bool { return t.replica != nil })
-	if x.budget < math.MaxInt64 && asked && r.repeatable() {
+	if x.budget < math.MaxInt64 && x.how.Replicas && r.repeatable() {
 		x.patience = r.began.Add(x.budget / 2)
 	}
 }
@@ -121,8 +120,17 @@ func (x *retry) wait(ctx context.Context) {
 		f.open = false
 	}
 	if !x.patience.IsZero() && f.open && !f.abandoned && !time.Now().Before(x.patience) {
-		x.giveUpReplicas()
+		if x.asksReplica() {
+			x.giveUpReplicas()
+		}
+		x.patience = time.Time{}
 	}
+}
+
+// asksReplica tells whether a replica has not answered yet.
+func (x *retry) asksReplica() bool {
+	f := x.flight
+	return slices.ContainsFunc(f.trips[f.settled:f.used], func(t *trip) bool { return t.replica != nil && !t.Complete() })
 }
 
 // judgeEnded judges the commands that have no trip, and those of trips that have
@@ -344,5 +352,5 @@ func (x *retry) giveUpReplicas() {
 			x.judgeAll(t.commands)
 		}
 	}
-	x.patience, x.givesUpReplicas = time.Time{}, false
+	x.givesUpReplicas = false
 }
