@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -115,5 +116,29 @@ func TestUnknownCommandWaitsForBusyConnections(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "MODULE.C", keyOf(0, 2), keyOf(1, 2))))
 		busy.Wait()
+	})
+}
+
+// TestFastCommandOfAModule: what a program says of one command counts also for a command that
+// servers are asked for.
+func TestFastCommandOfAModule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "COMMAND" {
+				return "*1\r\n*-1\r\n"
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{SlowLanes: 1}, Slow: []string{"FOO.BAR"}})
+		for _, marked := range []bool{true, false} {
+			p := pipeline.New(client)
+			p.Cmd("GET", "a")
+			if r := p.Cmd("FOO.BAR", "b"); marked {
+				r.Fast()
+			}
+			require.NoError(t, p.Do(soon(t, time.Second)))
+			require.Equal(t, map[bool]int{true: 1, false: 2}[marked], p.Trips(), "fast and slow commands travel apart")
+		}
 	})
 }

@@ -258,7 +258,7 @@ func (c *Client) learnAll(ctx context.Context, r *Request) error {
 			return wire.Named(cmd.Name(), "", err)
 		}
 		r.slots[i] = slot
-		r.Mark(i, traits)
+		r.Mark(i, traits&^command.Slow) // which Append has looked at, and the program may have changed
 		if cmd.Known() {
 			r.marks[i] &^= markUnknown
 		}
