@@ -69,7 +69,7 @@ func TestCrossSlotError(t *testing.T) {
 		assert.NotContains(t, err.Error(), "canary")
 	}
 	_, _, err := commandSlot("mget", []string{"foo", "bar"})
-	assert.EqualError(t, err, "redislanes: MGET: not sent: keys in different slots, 12182 and 5061")
+	assert.EqualError(t, err, "redislanes: MGET: not sent: keys in different slots, 12182 and 5061: give them a common {hash tag}, or send a command for each slot")
 }
 
 func TestCommandSlotDoesNotAllocate(t *testing.T) {

@@ -99,5 +99,6 @@ func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 }
 
 func crossSlot(name string, a, b uint16) error {
-	return &redislanes.Error{Command: name, Outcome: redislanes.ErrNotSent, Cause: fmt.Errorf("%w, %d and %d", redislanes.ErrCrossSlot, a, b)}
+	why := fmt.Errorf("%w, %d and %d: give them a common {hash tag}, or send a command for each slot", redislanes.ErrCrossSlot, a, b)
+	return &redislanes.Error{Command: name, Outcome: redislanes.ErrNotSent, Cause: why}
 }
