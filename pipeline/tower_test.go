@@ -170,5 +170,9 @@ func (w *tower) hitOnce(t *testing.T, key string, by int64, ttl time.Duration) i
 
 // keyOn returns a key of the node.
 func keyOn(w *tower, node int, prefix string) string {
-	return redistest.KeyInSlot(w.SlotsOf(w.Nodes()[node])[0], prefix)
+	slot := uint16(0)
+	for w.Owner(slot) != w.Nodes()[node] {
+		slot++
+	}
+	return redistest.KeyInSlot(slot, prefix)
 }
