@@ -17,7 +17,6 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
-	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // TestAllowAtMost: it grants what a hit of that cost would be allowed, and counts no more.
@@ -148,20 +147,20 @@ func TestAllowAtMostHasTheLease(t *testing.T) {
 func TestAllowAtMostOutlivesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := w.limiter(t, Config{Budget: lease.SlowTick + time.Second})
+		l := w.limiter(t, Config{Budget: 1500 * time.Millisecond})
 		all := Request{Limit: l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: SlidingWindow, FailClosed: true}), Key: "k", Cost: 2000}
 		atWindow(24 * time.Hour)
 		used := warm(t, l, Request{Limit: all.Limit, Key: "k"})
-		slow := func(by time.Duration) {
-			for _, n := range w.model.Nodes() {
-				n.Slow("get", by)
-			}
+		for range 400 { // often enough that the lease ends a second after the last hit
+			require.True(t, l.Allow(t.Context(), Request{Limit: all.Limit, Key: "k"}).Allowed)
+			used++
+			time.Sleep(250 * time.Microsecond)
 		}
-		slow(lease.SlowTick + 2*time.Second)
+		lift := w.net.Impose("", "", simnet.Conditions{Latency: time.Second})
 		n, d := l.AllowAtMost(t.Context(), all)
 		require.Equal(t, []any{int64(0), FailedClosed}, []any{n, d.Outcome()})
 		require.Nil(t, l.leases.find(all.Limit, "k"))
-		slow(0)
+		lift()
 		time.Sleep(time.Minute)
 		require.Equal(t, used, l.count(t, all.Limit, "k"))
 	})
