@@ -33,6 +33,7 @@ type dialect struct {
 	pushesLast      bool   // a client that publishes to itself gets the reply before the message
 	databases       int64  // of a member of a cluster; 0: it does not even look at the number
 	nonLocal        string // a script reaches for keys that the node does not serve
+	localFirst      bool   // it is told that before anything else about the command
 }
 
 var dialects = [...]dialect{
@@ -46,7 +47,7 @@ var dialects = [...]dialect{
 		nonLocal:      "ERR Script attempted to access a non local key in a cluster node",
 	},
 	Valkey91: {
-		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true, pushesLast: true,
+		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, localFirst: true, helloWhole: true, shardIDs: true, pushesLast: true,
 		notInMulti:    map[string]bool{"multi": true, "watch": true, "client|reply": true},
 		noScript:      "NOSCRIPT No matching script.",
 		inScript:      " script: on @user_script:%l.",

@@ -108,7 +108,7 @@ func (c *Cluster) interpreted() *interpreter {
 
 // redis is redis.call of a script.
 func (c *call) redis(args ...[]byte) {
-	cmd := c.n.lookup(args)
+	cmd, d := c.n.lookup(args), c.n.c.dialect()
 	switch {
 	case cmd == nil:
 		c.err("ERR Unknown Redis command called from script")
@@ -116,16 +116,18 @@ func (c *call) redis(args ...[]byte) {
 		c.err("ERR Wrong number of args calling Redis command from script")
 	case cmd.flags["noscript"]:
 		c.err("ERR This Redis command is not allowed from script")
+	case d.localFirst && c.s.route(cmd, args, cmd.write) != "":
+		c.err(d.nonLocal)
 	case cmd.write && c.n.source != nil:
 		c.err(errReadOnly)
 	case cmd.write && c.n.misconf:
-		c.err(c.n.c.dialect().named(errMisconf))
+		c.err(d.named(errMisconf))
 	case cmd.write && c.n.noReplicas:
 		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
 		c.err(errOOM)
 	case c.s.route(cmd, args, cmd.write) != "":
-		c.err(c.n.c.dialect().nonLocal)
+		c.err(d.nonLocal)
 	default:
 		c.cmd, c.args = cmd, args
 		c.execute()
