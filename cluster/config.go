@@ -76,8 +76,8 @@ type Config struct {
 	// from replicas ([Client.DoSecondary], pipeline.Config.Replicas) go to replicas of the slot
 	// in this zone first, then to others, then to the primary. Nothing else depends on it.
 	// A node's zone is what ZoneOf says, or else what the servers tell in CLUSTER SLOTS:
-	// Valkey does, if its nodes have the setting availability-zone. Default none: all
-	// replicas of a slot are equal.
+	// Valkey 9.1 does, if its nodes have the setting availability-zone; Valkey 8.1 does not.
+	// Default none: all replicas of a slot are equal.
 	Zone string
 
 	// ZoneOf, if not nil, returns the availability zone of the node at an address
