@@ -24,7 +24,7 @@ func networkKinds() []kind {
 		{name: "gone", weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: cutOff(simnet.Conditions{Refuse: true})},
 		{name: "unreachable", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: cutOff(simnet.Conditions{Blackhole: true})},
 		{name: "slow dials", weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
-		{name: "hang-ups", weight: 3, least: time.Second, most: 10 * time.Second, begin: hangUps},
+		{name: "hang-ups", weight: 3, least: time.Second, most: 10 * time.Second, mute: true, begin: hangUps},
 	}
 }
 

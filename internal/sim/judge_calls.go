@@ -34,8 +34,9 @@ const (
 // slackOf is how long the user's own functions may have kept the call, which are told of
 // each of its commands.
 func (h *History) slackOf(c *Call) (slack time.Duration) {
+	slack = time.Duration(len(h.Nodes)) * lastLook
 	if !c.Deadline {
-		slack = notices + time.Duration(len(h.Nodes))*lastLook
+		slack += notices
 	}
 	if slow := h.slackIn(Span{c.Began, c.Ended}); slow > 0 {
 		slack = max(slack, slow+time.Duration(len(c.Commands))*slowness)
