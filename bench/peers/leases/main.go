@@ -43,11 +43,13 @@ func command(ctx context.Context, args []string) error {
 		}
 		return err
 	}
+	// The machine is described first: a raw file that is written again is a change to the commit.
+	first := start{Format: rawFormat, Machine: machine.This(), During: *during}
 	out, err := createRaw(*raw)
 	if err != nil {
 		return err
 	}
-	measured, err := sweep(ctx, *during, out)
+	measured, err := sweep(ctx, first, out)
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func command(ctx context.Context, args []string) error {
 }
 
 // sweep measures all rates, with leases and without in turn.
-func sweep(ctx context.Context, during time.Duration, out *rawWriter) (*record, error) {
+func sweep(ctx context.Context, first start, out *rawWriter) (*record, error) {
 	cluster, err := servers.LaunchCluster(ctx, servers.Options{Primaries: 3})
 	if err != nil {
 		return nil, err
@@ -67,13 +69,13 @@ func sweep(ctx context.Context, during time.Duration, out *rawWriter) (*record, 
 		r.add(l)
 		return out.write(l)
 	}
-	if err := note(line{Start: &start{Format: rawFormat, Machine: machine.This(), During: during}}); err != nil {
+	if err := note(line{Start: &first}); err != nil {
 		return nil, err
 	}
 	for _, rate := range rates {
 		for _, leases := range []bool{true, false} {
 			fmt.Fprintf(os.Stderr, "%d hits a second, leases %v\n", rate, leases)
-			row, err := measure(ctx, cluster.Addrs(), rate, leases, during)
+			row, err := measure(ctx, cluster.Addrs(), rate, leases, first.During)
 			if err != nil {
 				return nil, fmt.Errorf("%d hits a second, leases %v: %w", rate, leases, err)
 			}
