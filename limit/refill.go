@@ -91,7 +91,7 @@ func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
 }
 
 // countHits counts the hits of a refill as those of calls are counted, which costs Redis less than
-// a script. What is over the limit is returned. That is rare, since far more was free.
+// a script. It returns the hits that are over the limit, which is rare: far more were free.
 func (l *Limiter) countHits(ctx context.Context, r *refill) error {
 	k, w := r.lease, r.window
 	hits := k.limit.appendHits(nil, w, k.key, r.n, l.cfg.Budget)
@@ -146,10 +146,11 @@ func (l *Limiter) eval(ctx context.Context, s *pipeline.Script, key string, n in
 // lost if its window has ended.
 func (l *Limiter) filled(r *refill) {
 	k, unused, late := r.lease, int64(0), int64(0)
+	counted, lost := r.granted+r.excess, int64(0)
 	k.mu.Lock()
 	switch {
-	case k.number != k.limit.number(r.window):
-		unused = r.granted
+	case k.number != k.limit.number(r.window): // also after Reset, which has deleted the key
+		unused, r.excess = counted, 0
 	case k.over:
 		late = r.granted
 	case r.err != nil:
@@ -167,7 +168,6 @@ func (l *Limiter) filled(r *refill) {
 	}
 	k.mu.Unlock()
 	l.handBack(back)
-	counted, lost := r.granted+r.excess, int64(0)
 	if r.err != nil && r.sent && !didNotRun(r.err) {
 		counted, lost = r.n, r.n // at most
 	}

@@ -203,6 +203,22 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 	}
 }
 
+// TestRefillBeyondTheLimitAfterReset: what is over the limit is not returned to a key that Reset has
+// deleted: that would allow as many hits more.
+func TestRefillBeyondTheLimitAfterReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 10_000, Window: time.Hour})
+		atWindow(time.Hour)
+		warm(t, l, Request{Limit: limit, Key: "k"})
+		r := &refill{lease: l.leases.find(limit, "k"), window: windowAt(time.Now(), time.Hour), granted: 2, excess: 3, ended: make(chan struct{})}
+		require.NoError(t, l.Reset(t.Context(), limit, "k"))
+		l.filled(r)
+		time.Sleep(time.Second)
+		require.Zero(t, l.count(t, limit, "k"))
+	})
+}
+
 // TestRefillDuringPause: hits that a lease has asked for are not lost if the server replies only
 // after the budget.
 func TestRefillDuringPause(t *testing.T) {
