@@ -30,8 +30,8 @@ func (d *dedicatedAction) observed(ctx context.Context) (err error) {
 	return err
 }
 
-// errActionPanicked is what a trace is told of a request whose action panicked: the panic goes on
-// to the caller.
+// errActionPanicked is the error that a trace gets for a request whose action panicked. The caller
+// gets the panic.
 var errActionPanicked = errors.New("redislanes: the action panicked")
 
 // dedicatedGroups tells a trace of what is sent over a dedicated connection, at once each.

@@ -76,7 +76,7 @@ func halfOpen(w *world, f Fault) func() {
 	return func() { w.net.Cut(us, w.host(f), 1) }
 }
 
-// cutOff is imposed on a host whose connections are lost, too.
+// cutOff cuts the connections of a host and imposes the conditions on it.
 func cutOff(c simnet.Conditions) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
 		lift := w.impose(f, c)

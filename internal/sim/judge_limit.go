@@ -232,10 +232,10 @@ func (a asked) least() int64 {
 	return min(a.Cost, a.Settled.Actual)
 }
 
-// conserved: of a rule with one window, what is counted at the end is what callers were
-// allowed, with reservations as they were settled. Hits may be missing, or too many, if the
-// limiter says that they are lost. A client that does not check a server's identity
-// may settle at a stranger, where nothing was reserved.
+// conserved: at the end, the count of a rule with one window equals the hits that callers were
+// allowed, with reservations as they were settled. The two may differ by the hits that the
+// limiter says are lost. A client that does not check a server's identity may settle at a
+// stranger, where nothing was reserved.
 func (h *History) conserved() string {
 	if h.Terms.Blind && slices.ContainsFunc(h.Foreign, func(e Execution) bool { return strings.Contains(e.Text, "limit:") }) {
 		return ""

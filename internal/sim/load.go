@@ -156,12 +156,12 @@ func (w *world) frozen(err error) error {
 
 // burst is many callers at the same moment.
 func (a *attempt) burst() {
-	keys := oneOf(a.r, counterKeys, 1) // of which one may be hot
+	keys := oneOf(a.r, counterKeys, 1) // one of them may be hot
 	a.crowd(10+a.r.IntN(40), 1, action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.count(1+b.r.IntN(6), keys) }})
 }
 
-// swarm is several callers who hit few keys nearly at the same moment, so that hits wait
-// for those that are under way.
+// swarm has several callers hit few keys nearly at the same moment. So hits wait for those
+// that are under way.
 func (a *attempt) swarm() {
 	a.crowd(6+a.r.IntN(6), 40*time.Millisecond, action{name: "hits", run: (*attempt).hits})
 }

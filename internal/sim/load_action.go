@@ -15,7 +15,7 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// perform makes a call that is one radix action, whose receivers hold the replies to its commands.
+// perform makes a call of one radix action. The receivers hold the replies to its commands.
 func (a *attempt) perform(action radix.Action, receivers ...any) {
 	a.received(a.w.client.Do(a.ctx, action), receivers...)
 }
@@ -97,7 +97,7 @@ func (a *attempt) script() {
 	a.perform(counting.FlatCmd(&total, []string{key}, by), &total)
 }
 
-// module counts by a command of a module, of which only servers know where its key is.
+// module counts by a command of a module. Only servers know which argument is its key.
 func (a *attempt) module() {
 	if a.w.settings.Terms.Blind { // nobody is asked where its key is
 		a.command()

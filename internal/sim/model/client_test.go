@@ -154,8 +154,8 @@ func TestDemotedPrimary(t *testing.T) {
 	})
 }
 
-// TestScriptsBehindAFailover: where one address leads to another server from now on, whose
-// predecessor has become a replica and keeps its connections, a program that writes by
+// TestScriptsBehindAFailover: where an address leads to another server from now on, and the old
+// server has become a replica and keeps its connections, a program that writes by
 // scripts only is not sent to that one for ever: what a script may not write tells as much
 // as a command's refusal.
 func TestScriptsBehindAFailover(t *testing.T) {

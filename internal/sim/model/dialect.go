@@ -15,7 +15,7 @@ const (
 type dialect struct {
 	name, version   string
 	product         string // in texts
-	movesBlocked    bool   // a primary that becomes a replica sends on who waits for elements
+	movesBlocked    bool   // a primary that becomes a replica redirects clients that wait for elements
 	mapWhileLoading bool
 	lua             bool // scripts' language is a module
 	noScript        string
@@ -31,7 +31,7 @@ type dialect struct {
 	strictCursors   bool            // of SCAN: numbers only
 	shardIDs        bool
 	pushesLast      bool   // a client that publishes to itself gets the reply before the message
-	databases       int64  // of a member of a cluster; 0: it does not even look at the number
+	databases       int64  // of a member of a cluster; 0: SELECT does not look at the number
 	nonLocal        string // a script reaches for keys that the node does not serve
 	localFirst      bool   // it is told that before anything else about the command
 }

@@ -10,9 +10,8 @@ import (
 // SentinelPrimary is the name by which Sentinels know the primary.
 const SentinelPrimary = "shop"
 
-// sentinelCommands are those of a Sentinel, which tells clients who the primary is, of servers
-// without cluster mode. It hears of a failover as late as servers do. That the truth changes is
-// not its doing.
+// sentinelCommands are the commands of a Sentinel. It tells clients which server without cluster
+// mode is the primary. It hears of a failover as late as servers do, and causes none.
 var sentinelCommands = make(map[string]*command)
 
 func init() {
@@ -48,8 +47,7 @@ func (c *Cluster) Sentinels() []*Node { return c.sentinels }
 // primary returns which node the Sentinel takes for it.
 func (n *Node) primary() *Node { return n.c.nodes[slices.Index(n.view.primary, -1)] }
 
-// hear makes the Sentinel know a topology, and tells those who have subscribed if there is
-// another primary.
+// hear makes the Sentinel know a topology. If there is another primary, it tells its subscribers.
 func (n *Node) hear(t *topology) {
 	from := n.primary()
 	n.view = t

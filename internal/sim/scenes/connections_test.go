@@ -45,8 +45,7 @@ func TestHalfOfTheIdleConnections(t *testing.T) {
 	})
 }
 
-// TestUnansweredPing: a connection whose PING has not been answered is not the first that
-// callers get.
+// TestUnansweredPing: callers get other connections before one with an unanswered PING.
 func TestUnansweredPing(t *testing.T) {
 	scene(t, setup{client: config(pool.Fixed{Size: 2, Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
 		s.warm()

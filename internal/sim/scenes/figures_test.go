@@ -76,7 +76,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 	})
 }
 
-// TestNothingStaysInFlight: what was in flight on connections that broke counts no more.
+// TestNothingStaysInFlight: batches on connections that broke no longer count as in flight.
 func TestNothingStaysInFlight(t *testing.T) {
 	scenes(t, map[string]setup{
 		"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})},

@@ -79,7 +79,7 @@ func TestSettledOnce(t *testing.T) {
 	})
 }
 
-// TestPlaceOfAnother: a holder whose place Redis has lost, and others have taken, learns of it.
+// TestPlaceOfAnother: a holder learns that Redis has lost its place and others have taken it.
 func TestPlaceOfAnother(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		limiter, _ := s.limits(limit.Rule{Name: "unused", Limit: 1, Window: time.Hour})
