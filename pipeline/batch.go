@@ -130,18 +130,12 @@ func (b *batch) send(ctx context.Context) {
 // load fills the pipeline.
 func (b *batch) load() {
 	c := b.counters
-	var now uint32
-	var owners uint64
-	if c.expiries != nil {
-		now, owners = c.expiries.now(), c.client.Owners()
-	}
+	now, owners := c.expiries.now(), c.client.Owners()
 	for _, s := range b.sums {
 		x := &s.sent
 		*x = count{err: uncertain.err, key: s.key.name, by: s.by, ttl: s.ttl, every: c.cfg.ExpireEveryHit}
-		if c.expiries != nil {
-			s.mark, s.at = markOf(s.key.hash, owners), now
-			x.known = s.ttl > 0 && !s.doubted.Load() && c.expiries.has(s.mark, now)
-		}
+		s.mark, s.at = markOf(s.key.hash, owners), now
+		x.known = s.ttl > 0 && !s.doubted.Load() && c.expiries.has(s.mark, now)
 		b.p.lastKey, b.p.lastSlot = x.key, int32(s.key.slot)
 		before := b.p.Len()
 		x.append(b.p)

@@ -21,7 +21,8 @@ import (
 //	INCRBY key n          counts
 //	PTTL key              says how long the key lives; with ExpireEveryHit: EXPIRE key ttl
 //
-// A key that is known to have its time to live takes INCRBY alone.
+// A key that is known to have its time to live takes INCRBY alone; with ExpireEveryHit: INCRBY
+// and EXPIRE.
 
 // Count adds n to the counter at key, and creates the key with a time to live if it does
 // not exist: SET key 0 EX ttl NX, then INCRBY key n, in the same trip. Its reply is the new
@@ -81,10 +82,13 @@ type count struct {
 
 	total  int64
 	err    error         // why it was not counted, or is not known to be
-	left   time.Duration // how long the key lives from began on, at least; 0: it is not known
+	left   time.Duration // how long the key lives from when it was sent, at least; 0: it is not known
 	set    error         // why SET is not known to have run
 	expiry error         // it was counted, and the key may have no time to live
 }
+
+// gone is what is left of a key that does not exist.
+const gone time.Duration = -1
 
 // An ending is what is sent about the end of a key.
 type ending uint8
@@ -97,16 +101,16 @@ const (
 
 // append appends the count's commands.
 func (x *count) append(p *Pipeline) {
-	timed := x.ttl > 0 && !x.known
-	if timed {
+	create := x.ttl > 0 && !x.known
+	if create {
 		x.began = time.Now()
 		x.created = p.create(x.key, x.ttl)
 	}
 	x.counted = p.incrBy(x.key, x.by)
 	switch x.sent = nothing; {
-	case timed && x.every:
+	case x.ttl > 0 && x.every:
 		x.appendEnd(p, expire)
-	case timed:
+	case create:
 		x.appendEnd(p, ask)
 	}
 }
@@ -126,11 +130,13 @@ func (x *count) read(doubted bool) ending {
 	switch {
 	case x.ttl <= 0 || !mayHaveRun(x.err):
 		return nothing
+	case x.known && x.err != nil:
+		return ask
 	case x.sent != nothing:
 		return x.readEnd(false)
 	case x.looksNew():
 		return expire
-	case x.err != nil || doubted:
+	case doubted:
 		return ask
 	}
 	return nothing
@@ -140,12 +146,14 @@ func (x *count) read(doubted bool) ending {
 // is set.
 func (x *count) readEnd(mending bool) ending {
 	gave := false
-	if !mending || x.sent == ask {
+	if x.sent == ask || !mending && !x.known {
 		x.set = x.created.Err()
 		gave = x.set == nil && !x.created.IsNull() && time.Since(x.began) < x.ttl
 	}
 	end, err := x.end.Int()
 	switch {
+	case err == nil && x.sent == expire && end == 0:
+		x.left = gone
 	case err == nil && x.sent == expire:
 		x.left = x.ttl
 	case err == nil && end == -1:

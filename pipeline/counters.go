@@ -42,14 +42,14 @@ type CountersConfig struct {
 // time to live before it is counted. If the replies show a key without one, EXPIRE follows in the
 // same call. Counters remember keys that have their time to live, and send INCRBY alone for
 // them: for half of the time that the key has left, and at most ten seconds. They remember up to
-// 65,536 keys, in 512 KiB. ACL users need SET, INCRBY, PTTL and EXPIRE. All versions of Redis and
+// 65,536 keys, in 512 KiB. With ExpireEveryHit, EXPIRE takes the place of PTTL, and follows the
+// INCRBY of a remembered key, too. ACL users need SET, INCRBY, PTTL and EXPIRE. All versions of Redis and
 // Valkey have these commands.
 //
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
 //   - The hit has an unknown outcome, and one of these holds: SET was refused; the key existed
-//     without a time to live; a remembered key was deleted, or expired while the command was under
-//     way. If the error says "counted, but", EXPIRE has failed.
+//     without a time to live; a remembered key was deleted or has expired. If the error says "counted, but", EXPIRE has failed.
 //   - Another client has removed the time to live, by SET or PERSIST, or by creating the key
 //     again.
 //   - Redis has lost a write that it had acknowledged.
@@ -62,7 +62,7 @@ type Counters struct {
 	seed   maphash.Seed
 	shards [counterShards]counterShard
 
-	expiries *expiries // nil if each hit is to set the time to live
+	expiries expiries
 
 	keys      sync.Pool // of *key
 	sums      sync.Pool // of *sum that wait
@@ -102,9 +102,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	if made := (*engine.Client)(client); made.Made() {
 		counters.client = made
 	}
-	if !c.ExpireEveryHit {
-		counters.expiries = &expiries{began: time.Now()}
-	}
+	counters.expiries.began = time.Now()
 	for i := range counters.shards {
 		counters.shards[i].keys = make(map[uint64]*key)
 	}

@@ -34,7 +34,7 @@ type lateWorld struct {
 	held     chan []byte
 }
 
-func inLateWorld(t *testing.T, run func(t *testing.T, w *lateWorld)) {
+func inLateWorld(t *testing.T, c pipeline.CountersConfig, run func(t *testing.T, w *lateWorld)) {
 	synctest.Test(t, func(t *testing.T) {
 		w, network := &lateWorld{held: make(chan []byte, 1)}, simnet.New(1)
 		defer network.Close()
@@ -48,7 +48,7 @@ func inLateWorld(t *testing.T, run func(t *testing.T, w *lateWorld)) {
 		}
 		w.others = open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial}}, []string{node.Addr()})
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: holding}, Pool: pool.Fixed{Size: 2}}, []string{node.Addr()})
-		w.counters = pipeline.NewCounters(client, pipeline.CountersConfig{})
+		w.counters = pipeline.NewCounters(client, c)
 		defer w.counters.Close()
 		run(t, w)
 	})
@@ -91,35 +91,44 @@ func (w *lateWorld) deliver(t *testing.T) {
 	time.Sleep(time.Second)
 }
 
+// lateHit has the server get a hit when the client has given it up, and looks at its key.
+func (w *lateWorld) lateHit(t *testing.T, known bool, late, ttl time.Duration) {
+	t.Helper()
+	if known {
+		require.NoError(t, w.hit(t.Context(), ttl))
+		require.NoError(t, w.others.Do(t.Context(), radix.Cmd(nil, "DEL", "k")))
+	}
+	within, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	w.holds.Store(true)
+	require.ErrorIs(t, w.hit(within, ttl), redislanes.ErrUnknownOutcome)
+	time.Sleep(late)
+	w.deliver(t)
+	if known && !w.ends {
+		require.NoError(t, w.hit(t.Context(), ttl))
+	}
+	_, exists := w.server.Value("k")
+	left, _ := w.server.TTL("k")
+	require.True(t, exists)
+	require.Positive(t, left)
+}
+
 // TestLateHitExpires: a hit that the server gets when the client has given it up does not
 // leave its key without a time to live. Of a key that was known to have one, and was deleted,
 // this holds if the call has the time to ask; if not, the next hit makes it good.
 func TestLateHitExpires(t *testing.T) {
 	const ttl = 20 * time.Minute
-	for _, known := range []bool{false, true} { // that the key has its time to live, which somebody deletes
-		for _, ends := range []bool{false, true} {
-			for _, late := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 50 * time.Second} {
-				t.Run(fmt.Sprintf("known %v, ends %v, %v", known, ends, late), func(t *testing.T) {
-					inLateWorld(t, func(t *testing.T, w *lateWorld) {
-						if w.ends = ends; known {
-							require.NoError(t, w.hit(t.Context(), ttl))
-							require.NoError(t, w.others.Do(t.Context(), radix.Cmd(nil, "DEL", "k")))
-						}
-						within, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-						defer cancel()
-						w.holds.Store(true)
-						require.ErrorIs(t, w.hit(within, ttl), redislanes.ErrUnknownOutcome)
-						time.Sleep(late)
-						w.deliver(t)
-						if known && !ends {
-							require.NoError(t, w.hit(t.Context(), ttl))
-						}
-						_, exists := w.server.Value("k")
-						left, _ := w.server.TTL("k")
-						require.True(t, exists)
-						require.Positive(t, left)
+	for _, c := range []pipeline.CountersConfig{{}, {ExpireEveryHit: true}} {
+		for _, known := range []bool{false, true} { // that the key has its time to live, which somebody deletes
+			for _, ends := range []bool{false, true} {
+				for _, late := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 50 * time.Second} {
+					t.Run(fmt.Sprintf("%+v, known %v, ends %v, %v", c, known, ends, late), func(t *testing.T) {
+						inLateWorld(t, c, func(t *testing.T, w *lateWorld) {
+							w.ends = ends
+							w.lateHit(t, known, late, ttl)
+						})
 					})
-				})
+				}
 			}
 		}
 	}

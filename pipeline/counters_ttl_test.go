@@ -145,12 +145,12 @@ func TestCutHitExpires(t *testing.T) {
 	const set = len("*6\r\n$3\r\nSET\r\n$6\r\nc00000\r\n$1\r\n0\r\n$2\r\nEX\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
 	const expire = len("*3\r\n$6\r\nEXPIRE\r\n$6\r\nc00000\r\n$4\r\n3600\r\n")
 	const pttl = len("*2\r\n$4\r\nPTTL\r\n$6\r\nc00000\r\n")
-	hit := func(key string, known bool, arm func() <-chan struct{}) {
+	hit := func(key string, every, known bool, arm func() <-chan struct{}) {
 		ctx := within(t, 20*time.Second)
 		client, err := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}.New(ctx, []string{proxy.Addr()})
 		require.NoError(t, err)
 		defer client.Close()
-		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		counters := pipeline.NewCounters(client, pipeline.CountersConfig{ExpireEveryHit: every})
 		hits := []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}
 		if known {
 			require.NoError(t, counters.Hit(ctx, hits))
@@ -162,16 +162,20 @@ func TestCutHitExpires(t *testing.T) {
 		require.NoError(t, counters.Close())
 	}
 	var keys []string
-	for i, known := range []bool{false, true} {
+	for i := range 4 {
+		every, known := i/2 == 1, i%2 == 1
 		sizes := map[redistest.Direction]int{redistest.ToServer: set + incrby + pttl, redistest.ToClient: len("+OK\r\n:1\r\n:3600000\r\n")}
-		if known {
+		switch {
+		case known: // the total shows that the key was not there
 			sizes = map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")}
+		case every:
+			sizes = map[redistest.Direction]int{redistest.ToServer: set + incrby + expire, redistest.ToClient: len("+OK\r\n:1\r\n:1\r\n")}
 		}
 		for d, size := range sizes {
 			for n := range size {
 				key := fmt.Sprintf("c%d%d%03d", i, d, n)
 				keys = append(keys, key)
-				hit(key, known, func() <-chan struct{} { return proxy.CutAfter(d, n) })
+				hit(key, every, known, func() <-chan struct{} { return proxy.CutAfter(d, n) })
 			}
 		}
 	}
@@ -198,7 +202,8 @@ func TestTimeToLiveOnce(t *testing.T) {
 	})
 }
 
-// TestExpireEveryHit: each hit moves the key's end.
+// TestExpireEveryHit: each hit moves the key's end. A key that has one needs no SET, and a key
+// that others delete has one again.
 func TestExpireEveryHit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,6 +212,14 @@ func TestExpireEveryHit(t *testing.T) {
 			require.NoError(t, w.counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: "k", By: 1, TTL: ttl}}))
 			require.Equal(t, ttl, w.ttl("k"))
 		}
+		require.Equal(t, []int{1, 3, 0}, []int{w.Calls(0, "SET"), w.Calls(0, "EXPIRE"), w.Calls(0, "PTTL")})
+		w.do(t, "DEL", "k")
+		require.EqualValues(t, 1, w.hitOnce(t, "k", 1, time.Minute))
+		require.Equal(t, time.Minute, w.ttl("k"))
+		require.Equal(t, 1, w.Calls(0, "SET"))
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 1, w.hitOnce(t, "k", 1, time.Minute))
+		require.Equal(t, 2, w.Calls(0, "SET"), "what is remembered ends before the key")
 	})
 }
 

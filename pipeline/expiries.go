@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// expiries remembers which keys have their time to live, so that a hit on one of them is
-// INCRBY alone.
+// expiries remembers which keys have their time to live, so that a hit on one of them needs
+// no SET in front of INCRBY and no PTTL behind it.
 //
 // It may be wrong, since others may delete a key or take its time to live, and a server may
 // lose it. So a key is believed in for half of the time that it has left, and ten seconds at
@@ -88,7 +88,6 @@ func (c *Counters) doubts(s *sum) bool {
 // of a key at 0, which looks to a hit that adds nothing like one that is not there.
 func (c *Counters) learnExpiry(s *sum) {
 	switch x := &s.sent; {
-	case c.expiries == nil:
 	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
 		c.expiries.forget(s.mark)
 	case x.left > 0 && !s.doubted.Load():
