@@ -9,6 +9,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -38,6 +39,7 @@ type Settings struct {
 	Trace               bool          // print errors and the log as they come
 
 	Config   cluster.Config
+	Counters pipeline.CountersConfig
 	Strategy string
 	Limiter  limit.Config
 	Terms    Terms
@@ -81,6 +83,7 @@ func choose(seed uint64) Settings {
 	if chance(habits, 10) && !s.Unset {
 		s.Stuck = 1 + time.Duration(habits.Int64N(int64(length)))
 	}
+	s.Counters.ExpireEveryHit = chance(habits, 3)
 	s.chooseLimits(seed)
 	return s
 }
