@@ -82,13 +82,10 @@ type count struct {
 
 	total  int64
 	err    error         // why it was not counted, or is not known to be
-	left   time.Duration // how long the key lives from when it was sent, at least; 0: it is not known
+	left   time.Duration // how long the key lives from when this was sent, at least; 0: it is not known
 	set    error         // why SET is not known to have run
 	expiry error         // it was counted, and the key may have no time to live
 }
-
-// gone is what is left of a key that does not exist.
-const gone time.Duration = -1
 
 // An ending is what is sent about the end of a key.
 type ending uint8
@@ -152,10 +149,10 @@ func (x *count) readEnd(mending bool) ending {
 	}
 	end, err := x.end.Int()
 	switch {
-	case err == nil && x.sent == expire && end == 0:
-		x.left = gone
 	case err == nil && x.sent == expire:
-		x.left = x.ttl
+		if end == 1 { // 0: the key is gone
+			x.left = x.ttl
+		}
 	case err == nil && end == -1:
 		return expire
 	case err == nil:

@@ -40,16 +40,20 @@ type CountersConfig struct {
 //
 // A hit with a TTL sends SET key 0 EX ttl NX, INCRBY and PTTL in one trip, so the key has its
 // time to live before it is counted. If the replies show a key without one, EXPIRE follows in the
-// same call. Counters remember keys that have their time to live, and send INCRBY alone for
-// them: for half of the time that the key has left, and at most ten seconds. They remember up to
-// 65,536 keys, in 512 KiB. With ExpireEveryHit, EXPIRE takes the place of PTTL, and follows the
-// INCRBY of a remembered key, too. ACL users need SET, INCRBY, PTTL and EXPIRE. All versions of Redis and
-// Valkey have these commands.
+// same call. With ExpireEveryHit, EXPIRE takes the place of PTTL.
+//
+// Counters remember which keys have their time to live, and send INCRBY alone for them, or INCRBY
+// and EXPIRE with ExpireEveryHit. They remember a key for half of the time that it has left, and
+// ten seconds at most. They remember up to 65,536 keys, in 512 KiB.
+//
+// ACL users need SET, INCRBY, PTTL and EXPIRE. All versions of Redis and Valkey have these
+// commands.
 //
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
 //   - The hit has an unknown outcome, and one of these holds: SET was refused; the key existed
-//     without a time to live; a remembered key was deleted or has expired. If the error says "counted, but", EXPIRE has failed.
+//     without a time to live; a remembered key was deleted or has expired. If the error says
+//     "counted, but", EXPIRE has failed.
 //   - Another client has removed the time to live, by SET or PERSIST, or by creating the key
 //     again.
 //   - Redis has lost a write that it had acknowledged.
@@ -62,7 +66,7 @@ type Counters struct {
 	seed   maphash.Seed
 	shards [counterShards]counterShard
 
-	expiries expiries
+	expiries *expiries
 
 	keys      sync.Pool // of *key
 	sums      sync.Pool // of *sum that wait
@@ -98,11 +102,10 @@ type Hit struct {
 // NewCounters returns Counters for keys in the client's cluster. With a client that
 // cluster.Config.New has not made, every hit is an error.
 func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
-	counters := &Counters{cfg: c, seed: maphash.MakeSeed()}
+	counters := &Counters{cfg: c, seed: maphash.MakeSeed(), expiries: &expiries{began: time.Now()}}
 	if made := (*engine.Client)(client); made.Made() {
 		counters.client = made
 	}
-	counters.expiries.began = time.Now()
 	for i := range counters.shards {
 		counters.shards[i].keys = make(map[uint64]*key)
 	}

@@ -15,6 +15,8 @@ var counters = []promise{
 			by: without("h.ttl"), tests: "./pipeline TestPartsExpire"},
 		{fault: "a key that was deleted is believed to have its time to live", at: "pipeline.count.read",
 			by: never("looksNew"), tests: "./pipeline TestExpireIsSentOnce"},
+		{fault: "a hit does not move the end of a key that is known to have one", at: "pipeline.count.append",
+			by: instead("x.ttl > 0 && x.every", "create && x.every"), tests: "./pipeline TestExpireEveryHit"},
 	}},
 	{"the error of EXPIRE reaches the hits that asked for it", []mutant{
 		{fault: "a hit without a TTL gets another one's error of EXPIRE", at: "pipeline.count.of",
