@@ -63,7 +63,8 @@ var (
 
 // ErrNoOwner says that no node serves the slot of a command. If the map of the slots names a
 // primary that cannot be used, such as a node that speaks TLS only, the error says which one
-// and why.
+// and why. The error of a call also wraps ErrNotSent. The client retries such commands within
+// cluster.Config.RetryWindow.
 var ErrNoOwner = errors.New("no node serves the slot")
 
 // ErrDown says that the server is down or suspect. Commands for it fail with ErrDown at once,
@@ -84,8 +85,9 @@ var ErrDown = fmt.Errorf("server down: %w", ErrNotSent)
 // until the address leads to the node again or the map of the slots names another address.
 var ErrNotMember = errors.New("not a node of this cluster")
 
-// ErrCrossSlot says that the keys of a command are in more than one slot. Redis Cluster
-// refuses that.
+// ErrCrossSlot says that the keys of a command are in more than one slot, which Redis Cluster
+// refuses. Nothing is sent: the error of the call also wraps ErrNotSent. pipeline.MGet and others
+// take keys of many slots.
 var ErrCrossSlot = errors.New("keys in different slots")
 
 // ErrNull says that Redis replied null where a value was asked for, as GET does for a key

@@ -104,12 +104,15 @@ func (c *Client) Primary(slot uint16) string { return c.engine().Primary(slot) }
 // Stats returns a snapshot. It is safe to call while the client works.
 func (c *Client) Stats() redislanes.Stats { return c.engine().Stats() }
 
-// Sync fetches the map of the slots now and returns when it is in use.
+// Sync fetches the map of the slots now and returns when it is in use. It fails if no server
+// returns a usable map, if the context ends, or if the client is closed (redislanes.ErrClosed).
+// With Config.Lazy it first waits for the next attempt to connect.
 func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }
 
-// Close closes all connections. Commands in flight end with an error that
-// wraps ErrClosed. It returns when no goroutine of the client is left; closing
-// again does nothing.
+// Close closes all connections at once. Commands in flight end with an error that wraps
+// ErrClosed. It returns when no goroutine of the client is left. A function of the program that
+// does not return within three seconds, such as NetDial or a log, is left behind. Closing again
+// does nothing.
 func (c *Client) Close() error { return c.engine().Close() }
 
 // String describes the client.

@@ -18,8 +18,9 @@ import (
 // plain TCP, no password.
 type Config struct {
 	// Pool is the kind and size of the pool for each node: pool.Fixed,
-	// pool.Adaptive or pool.Laned. Default pool.Laned{}. A size that is not set is
-	// 50 in a cluster, and 10 if New finds a server without cluster mode.
+	// pool.Adaptive or pool.Laned. Default pool.Laned{}, which has 4 lanes to each
+	// node. The Size of a Fixed and the Max of an Adaptive are 50 by default, and 10
+	// if New finds a server without cluster mode.
 	Pool pool.Config
 
 	// Dialer makes the connections.

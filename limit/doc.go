@@ -16,7 +16,7 @@
 // More:
 //
 //   - Request.Look asks whether a hit would be allowed, and counts nothing.
-//   - Request.Charge counts hits whatever they cost.
+//   - Request.Charge counts hits even beyond the limit, and does not give them back.
 //   - [Limiter.Reserve] counts an estimate. [Reservation.Settle] replaces it by the actual cost.
 //   - [Limiter.AllowAtMost] grants as many hits as fit.
 //   - [Limiter.GiveBack] returns hits, and [Limiter.Reset] forgets the hits of a key.

@@ -13,8 +13,8 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A user may have two hits a minute and a tenant a hundred, of which those that the
-// user's limit denies are none.
+// A user may have two hits a minute, and a tenant a hundred a day. Hits that the user's limit
+// denies do not count for the tenant.
 func Example() {
 	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
 	if err != nil {

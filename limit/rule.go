@@ -69,7 +69,8 @@ type Rule struct {
 	Algorithm Algorithm
 
 	// FailClosed denies hits that Redis cannot count now. By default they are
-	// allowed.
+	// allowed. With Config.Instances neither holds: the process's own share of the
+	// limit decides.
 	FailClosed bool
 
 	// CountDenied leaves the hits of denied calls counted, which saves the second round trip of

@@ -9,6 +9,7 @@
 //
 // What starts with a testing.TB ends with the test. The Launch functions are for other programs.
 //
-// The emulated cluster has no replicas, failovers or memory limits, and keys expire only when a
-// test moves the time ([Emulated.FastForward]). Package redistest/sim has these.
+// The emulated cluster has no replicas and no failovers, and keys expire only when a test moves the
+// time ([Emulated.FastForward]). Package redistest/sim has replicas and failovers, and its keys
+// expire by themselves. Neither has memory limits: tests inject OOM.
 package redistest

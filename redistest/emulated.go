@@ -105,8 +105,8 @@ func (e *Emulated) Owner(slot uint16) int {
 	return e.owner[slot]
 }
 
-// Move gives the slot and its keys, which must be strings, to another node at
-// once. The node that had it replies MOVED from then on.
+// Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
+// then on. Move panics if a key is not a string, or if there is no such node.
 func (e *Emulated) Move(slot uint16, node int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -118,9 +118,10 @@ func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 	return cut
 }
 
-// Inject answers commands in the server's place. If reply returns a text, the client gets it as
-// the reply, in order, and the server does not see the command. Many goroutines call reply. It
-// takes effect on connections made afterwards. nil ends it.
+// Inject answers commands in the server's place. If reply returns a text, the client gets exactly
+// these bytes in the reply's turn, and the server does not see the command. They must be one whole
+// reply in RESP, such as "-OOM no memory\r\n". An empty text passes the command on. Many goroutines
+// call reply. Inject takes effect on connections that are made afterwards. A nil reply ends it.
 func (p *Proxy) Inject(reply func(command []string) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

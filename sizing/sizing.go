@@ -42,9 +42,9 @@ const (
 //	Latency, at any load         8
 //	Memory, at any load          4
 //
-// Where its bands meet the table leaves open which holds; here it is the upper
-// one. Values that are not positive count as one caller, and an unknown
-// priority as Throughput.
+// The published table does not say which row holds for exactly 10, 100 and 500 callers. This
+// function takes the row with more lanes. Values that are not positive count as one caller, and
+// an unknown priority as Throughput.
 //
 // The table was made for connections on which each caller writes for itself.
 // Ours write for all callers at once, and with the default strategy,

@@ -17,7 +17,7 @@ import (
 // prometheus.Collector. All methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
-// (limit.Outcome) and whether the limit is in the shadow, but for requests that only look;
+// (limit.Outcome) and whether the limit is a shadow limit, without requests that only look;
 // redislanes_limit_hits_total, the sum of the costs that Redis has counted, by the limit's
 // name and what became of them (limit.Hits); and the histogram
 // redislanes_limit_duration_seconds, of whole calls, by whether they were allowed.

@@ -81,8 +81,8 @@ func (n *Node) CutReplies(after int) { n.impose(simnet.Conditions{CutToClient: m
 // Cut resets all open connections. Bytes on their way are lost. New connections work.
 func (n *Node) Cut() { n.c.net.Cut("", n.Addr(), 1) }
 
-// CutSilently is Cut of which the program is not told: it waits for replies on connections
-// that nobody else knows any more, as behind a NAT or firewall that has forgotten them.
+// CutSilently loses all open connections without a reset. The program does not notice, and waits
+// for replies, as behind a NAT or firewall that has forgotten the connections.
 func (n *Node) CutSilently() { n.c.net.Vanish("", n.Addr(), 1) }
 
 // Refuse makes the node reply with an error in place of running a command, for example
