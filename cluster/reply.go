@@ -73,7 +73,7 @@ func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
 // A map or set of RESP3 needs a receiver such as map[string]any: radix has no type for it in an any.
 func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
 
-// Node returns the address of the node that replied, "" if none did.
+// Node returns the address of the node that ran the command, "" if the command failed.
 func (r Reply) Node() string { return engine.Reply(r).Node() }
 
 // String returns the reply as readable text: a string in quotes, a number, (nil), or lists and maps

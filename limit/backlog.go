@@ -33,7 +33,7 @@ type owed struct {
 	hit   pipeline.Hit
 	draw  *draw
 	more  bool      // the hits are to be counted, and not given back
-	near  place     // where the near cache may have the key; of a settlement
+	near  place     // of a settlement: the near cache forgets it when hits were given back
 	lease *keyLease // that returns it; of those for handBack
 }
 
@@ -57,7 +57,13 @@ func (o *owed) mayRepeat(err error) bool {
 	if o.draw.doubted.IsZero() && !didNotRun(err) {
 		o.draw.doubted = time.Now()
 	}
-	return o.draw.doubted.IsZero() || time.Since(o.draw.doubted) < repeatTime
+	return o.repeats()
+}
+
+// repeats reports whether it is known not to have run, or so young that Redis would still know that
+// it has.
+func (o *owed) repeats() bool {
+	return o.draw == nil || o.draw.doubted.IsZero() || time.Since(o.draw.doubted) < repeatTime
 }
 
 const (
@@ -150,7 +156,7 @@ func (b *backlog) try(rest []owed, all bool) (_, failed []owed) {
 		var kept []owed
 		for _, o := range some {
 			switch {
-			case !time.Now().Before(o.until):
+			case !time.Now().Before(o.until) || !o.repeats():
 				b.tell(o.of, HitsLost, o.cost)
 				continue
 			case o.draw != nil:

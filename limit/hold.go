@@ -47,8 +47,8 @@ func (h *Hold) Release() {
 	}
 }
 
-// Lost returns a channel that is closed when the place is lost: it could not be renewed for 19
-// twentieths of the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is
+// Lost returns a channel that is closed when the place is lost: no renewal has
+// succeeded for 95 % of the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is
 // closed before another holder gets the place, unless this process was suspended then. Release
 // does not close it.
 func (h *Hold) Lost() <-chan struct{} {

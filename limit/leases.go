@@ -218,19 +218,27 @@ func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 	return unused + gone
 }
 
+// A stopped lease had some hits that nobody has used.
+type stopped struct {
+	*keyLease
+	unused int64
+}
+
 // stop ends the leases on the key, of all limits with the head: what they have is not counted any
-// more. What a refill that is under way brings is of no window of theirs. The leases stay, so that
-// the key gets no others, unless they are dropped.
-func (s *leases) stop(head, key string, drop bool) (stopped []*keyLease) {
+// more. What a refill that is under way brings is of
+// no window of theirs. The leases stay, so that the key gets no others, unless they are dropped.
+func (s *leases) stop(head, key string, drop bool) (all []stopped) {
 	for i := range s.shards {
 		shard := &s.shards[i]
 		shard.mu.Lock()
 		for name, k := range shard.keys {
 			if name.key == key && name.limit.head == head {
 				k.mu.Lock()
+				left := k.Left()
+				k.Lose(left)
 				k.over, k.number = true, math.MaxInt64
 				k.mu.Unlock()
-				if stopped = append(stopped, k); drop {
+				if all = append(all, stopped{k, left}); drop {
 					delete(shard.keys, name)
 					s.n.Add(-1)
 				}
@@ -238,7 +246,7 @@ func (s *leases) stop(head, key string, drop bool) (stopped []*keyLease) {
 		}
 		shard.mu.Unlock()
 	}
-	return stopped
+	return all
 }
 
 // giveBack puts hits into the lease, of a call that was denied. It reports whether that has

@@ -124,8 +124,9 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 }
 
 // Close waits for running calls, gives back the hits of denied calls and of leases, and releases the
-// holds that are left. Each of the last two steps takes the budget at most. Later calls are decided
-// without Redis, with redislanes.ErrClosed.
+// holds that are left. Each of the last two steps takes the budget at most. Close waits five seconds
+// more, at most, for commands that nobody waits for any more. Later calls are decided without Redis,
+// with redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
@@ -260,8 +261,8 @@ type Result struct {
 //     window ends;
 //   - two, for a call of several requests if one of them was denied before in this window: the
 //     first looks, the second counts;
-//   - one more, for a look on a key whose lease changes meanwhile, and for a bucket that has too few
-//     tokens without those of the lease.
+//   - one or two more, for a look on a key whose lease changes meanwhile;
+//   - one more, for a bucket that has too few tokens without those of the lease.
 //
 // If the outcome of a hit or of a return is unknown, the hits stay counted until their window ends.
 // The limit may then allow fewer hits, never more.

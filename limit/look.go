@@ -1,6 +1,9 @@
 package limit
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // findLease finds the lease of a look's key, whose hits are free.
 func (a *ask) findLease(l *Limiter) {
@@ -23,7 +26,7 @@ func (c *call) lookAgain(ctx context.Context, l *Limiter) {
 	for looks := 1; ; looks++ {
 		var draws []*draw
 		for i := range c.asks {
-			if a := &c.asks[i]; a.asked && a.look && a.lease != nil && !a.steady(ctx) {
+			if a := &c.asks[i]; a.asked && a.look && a.lease != nil && !c.takes(a.place) && !a.steady(ctx) {
 				draws = a.appendLook(draws)
 			}
 		}
@@ -32,6 +35,11 @@ func (c *call) lookAgain(ctx context.Context, l *Limiter) {
 		}
 		l.draw(ctx, draws)
 	}
+}
+
+// takes reports whether the call takes tokens of the bucket. A look that is read again would miss them.
+func (c *call) takes(bucket place) bool {
+	return slices.ContainsFunc(c.asks, func(a ask) bool { return a.asked && a.draw != nil && !a.look && a.place == bucket })
 }
 
 func (a *ask) appendLook(draws []*draw) []*draw {

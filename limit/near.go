@@ -65,7 +65,8 @@ func bounded(seed maphash.Seed, key string) string {
 }
 
 // denies fills in the decision if the key is known to be over its limit, for a hit
-// of the cost. A dearer one may be allowed only later, but in a fixed window.
+// of the cost. In a sliding window or a bucket, a hit that costs more may have to wait longer, so
+// Redis is asked. In a fixed window both wait for its end.
 func (n *near) denies(at place, r *Rule, cost int64, now time.Time, d *Decision) bool {
 	if n == nil || n.until.Load() <= now.UnixNano() {
 		return false

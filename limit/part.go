@@ -30,8 +30,8 @@ func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
 	return part
 }
 
-// help allows a hit that Redis alone has no room for: the lease gives what is counted beyond the limit. That
-// much has to be returned, as the call's or as the lease's.
+// help allows a hit that Redis alone has no room for: the lease gives what is counted beyond the limit. Redis
+// has now counted these hits twice, as the call's and as the lease's. One of the two is returned.
 func (a *ask) help(d *Decision) {
 	k := a.lease
 	if d.Allowed || k == nil || a.look || a.draw != nil {

@@ -219,6 +219,22 @@ func TestRefillBeyondTheLimitAfterReset(t *testing.T) {
 	})
 }
 
+// TestResetTellsWhatIsUnused: the observer is told of the hits of a lease that Reset has ended.
+func TestResetTellsWhatIsUnused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := new(ledger)
+		l := newWorld(t).limiter(t, Config{Observer: seen})
+		limit := l.must(t, Rule{Name: "user", Limit: 10_000, Window: time.Hour})
+		atWindow(time.Hour)
+		warm(t, l, Request{Limit: limit, Key: "k"})
+		synctest.Wait()
+		before, left := seen.sums()[HitsUnused], l.leases.find(limit, "k").Left()
+		require.Positive(t, left)
+		require.NoError(t, l.Reset(t.Context(), limit, "k"))
+		require.Equal(t, before+left, seen.sums()[HitsUnused])
+	})
+}
+
 // TestRefillDuringPause: hits that a lease has asked for are not lost if the server replies only
 // after the budget.
 func TestRefillDuringPause(t *testing.T) {

@@ -36,6 +36,7 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	// Leases stop first. A return that runs after DEL would allow its hits twice. Hits that a lease
 	// gets after DEL would stay counted, and nobody would use them.
 	for _, k := range l.leases.stop(of.head, key, false) {
+		l.tellSome(k.limit, HitsUnused, k.unused)
 		k.settle(ctx)
 	}
 	l.backlog.forget(places)
@@ -45,7 +46,9 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 		p.Cmd("DEL", at.String()).Idempotent()
 	}
 	err := p.Do(ctx)
-	l.leases.stop(of.head, key, true) // those that were made meanwhile, too
+	for _, k := range l.leases.stop(of.head, key, true) { // those that were made meanwhile, too
+		l.tellSome(k.limit, HitsUnused, k.unused)
+	}
 	for _, at := range places {
 		l.near.forget(at)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,6 +198,37 @@ func TestBacklogOfTwoServers(t *testing.T) {
 			close(b.closed)
 			b.ended.Wait()
 			require.Equal(t, [HitsKinds]int64{0, 7, 3 * owedAtOnce}, seen.sums())
+		})
+	}
+}
+
+// TestDoubtfulDrawIsNotSentLate: a draw that may have run is not sent again when Redis may have
+// forgotten that it has, however long others were in front of it.
+func TestDoubtfulDrawIsNotSentLate(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			seen, sent := new(ledger), new(atomic.Int64)
+			b := backlog{closed: make(chan struct{}), tell: seen.Hits}
+			b.give = func(hits []pipeline.Hit, draws []*draw) {
+				sent.Add(int64(len(draws)))
+				for i := range hits {
+					hits[i].Err = redislanes.ErrNotSent
+				}
+			}
+			until := time.Now().Add(time.Hour)
+			for range 20 * owedAtOnce { // which are in front, and fail
+				b.add(owed{cost: 1, until: until, hit: pipeline.Hit{Key: "away"}}, redislanes.ErrNotSent)
+			}
+			b.add(owed{cost: 7, until: until, draw: &draw{once: "marker"}}, redislanes.ErrUnknownOutcome)
+			time.Sleep(time.Minute)
+			require.Zero(t, sent.Load())
+			if !closed {
+				time.Sleep(20 * time.Minute)
+			}
+			close(b.closed)
+			b.ended.Wait()
+			require.Zero(t, sent.Load())
+			require.Equal(t, [HitsKinds]int64{0, 0, 7 + 20*owedAtOnce}, seen.sums())
 		})
 	}
 }

@@ -77,7 +77,8 @@ var needs = map[string]func(context.Context, *Limiter) error{
 	},
 	"`Reset`": func(ctx context.Context, l *Limiter) error {
 		of, err := l.Limit(Rule{Name: "reset", Limit: 5, Window: time.Hour})
-		return errors.Join(err, l.Reset(ctx, of, "k"))
+		one := Request{Limit: of, Key: "k"}
+		return errors.Join(err, l.Allow(ctx, one).Err, l.Reset(ctx, of, "k"), l.Allow(ctx, one).Err)
 	},
 	"concurrency limits": func(ctx context.Context, l *Limiter) error {
 		of, err := l.Concurrency(ConcurrencyRule{Name: "held", Limit: 1})

@@ -62,8 +62,9 @@ const slack = 5 * time.Second
 
 // ttl returns the time to live of a key that is needed until the end of so many windows, this
 // one included, and for calls that take the budget. If it expired before them, it would count
-// from 0 again.
+// from 0 again. It is whole seconds, for which EXPIRE is enough: users may have no right to PEXPIRE.
 func (w window) ttl(windows int, budget time.Duration) time.Duration {
 	least := w.left() + time.Duration(windows-1)*w.length
-	return least + budget + slack + rand.N(w.length/spread+1)
+	ttl := least + budget + slack + rand.N(w.length/spread+1)
+	return (ttl + time.Second - 1).Truncate(time.Second)
 }

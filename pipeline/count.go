@@ -98,8 +98,8 @@ const (
 
 // append appends the count's commands.
 func (x *count) append(p *Pipeline) {
-	create := x.ttl > 0 && !x.known
-	if create {
+	unsure := x.ttl > 0 && !x.known
+	if unsure {
 		x.began = time.Now()
 		x.created = p.create(x.key, x.ttl)
 	}
@@ -107,7 +107,7 @@ func (x *count) append(p *Pipeline) {
 	switch x.sent = nothing; {
 	case x.ttl > 0 && x.every:
 		x.appendEnd(p, expire)
-	case create:
+	case unsure:
 		x.appendEnd(p, ask)
 	}
 }
@@ -131,16 +131,14 @@ func (x *count) read(doubted bool) ending {
 		return ask
 	case x.sent != nothing:
 		return x.readEnd(false)
-	case x.looksNew():
-		return expire
-	case doubted:
+	case x.looksNew() || doubted:
 		return ask
 	}
 	return nothing
 }
 
-// readEnd reads the replies about the key's end. They are to a second question if mending
-// is set.
+// readEnd reads the replies about the key's end. With mending, they answer the commands of
+// mending.run, not those of append.
 func (x *count) readEnd(mending bool) ending {
 	gave := false
 	if x.sent == ask || !mending && !x.known {

@@ -21,7 +21,8 @@ type CountersConfig struct {
 	// ExpireEveryHit sets the time to live again with each hit, by EXPIRE. Then a key lives
 	// until it has not been hit for its TTL, and the key of a steady user never expires. By
 	// default the hit that creates the key sets it: a fixed window that begins with its first
-	// hit.
+	// hit. EXPIRE also runs if the server refuses INCRBY, for example because the key holds no
+	// number: the key gets the time to live nevertheless.
 	ExpireEveryHit bool
 }
 
@@ -46,20 +47,20 @@ type CountersConfig struct {
 // and EXPIRE with ExpireEveryHit. They remember a key for half of the time that it has left, and
 // ten seconds at most. They remember up to 65,536 keys, in 512 KiB.
 //
-// ACL users need SET, INCRBY, PTTL and EXPIRE. All versions of Redis and Valkey have these
-// commands.
+// ACL users need SET, INCRBY, PTTL and EXPIRE, and PEXPIRE if a TTL is not a whole number of
+// seconds. All versions of Redis and Valkey have these commands.
 //
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
-//   - The hit has an unknown outcome, and one of these holds: SET was refused; the key existed
-//     without a time to live; a remembered key was deleted or has expired. If the error says
-//     "counted, but", EXPIRE has failed.
+//   - The error says "counted, but": EXPIRE has failed.
+//   - A hit on the key, of this or of another caller, has an unknown outcome. Before it, the key
+//     had no time to live, or it was remembered and is gone, or SET was refused.
 //   - Another client has removed the time to live, by SET or PERSIST, or by creating the key
 //     again.
 //   - Redis has lost a write that it had acknowledged.
 //
-// Such a key gets its time to live from the next hit of Counters that do not remember it, and
-// from a hit of the same Counters after ten seconds at the latest.
+// The next hit repairs such a key, unless its Counters still remember the key. They forget it
+// after ten seconds at the latest.
 type Counters struct {
 	client *engine.Client
 	cfg    CountersConfig

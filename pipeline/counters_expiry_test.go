@@ -32,7 +32,7 @@ func TestExpireIsSentOnce(t *testing.T) {
 			require.Equal(t, time.Hour, w.ttl("k"))
 			require.Equal(t, 1+i, w.Calls(0, "EXPIRE"))
 			w.hitOnce(t, "k", 1, time.Hour)
-			require.Equal(t, 1, w.Calls(0, "SET"), "it is known again")
+			require.Equal(t, 2+i, w.Calls(0, "SET"), "it is known again")
 		}
 
 		w.do(t, "DEL", "k")
@@ -40,6 +40,12 @@ func TestExpireIsSentOnce(t *testing.T) {
 		require.Zero(t, w.ttl("k"))
 		w.hitOnce(t, "k", 1, time.Hour)
 		require.Equal(t, time.Hour, w.ttl("k"), "the hit that made the key gave it none")
+
+		w.do(t, "SET", "zero", "0", "EX", "600")
+		w.hitOnce(t, "zero", 1, time.Hour)
+		w.do(t, "DECR", "zero")
+		require.EqualValues(t, 1, w.hitOnce(t, "zero", 1, time.Hour))
+		require.Equal(t, 10*time.Minute, w.ttl("zero"), "another program has brought it to 0")
 
 		before := w.Calls(0, "SET")
 		w.hitOnce(t, "short", 1, 15*time.Millisecond)

@@ -8,10 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestHitsGather: what comes while a flight is out travels as one command, and
@@ -148,6 +152,33 @@ func TestLeavingAFlight(t *testing.T) {
 			require.NoError(t, <-done)
 		}
 		require.Equal(t, []int64{11, 40_211}, []int64{hits[0].Total, hits[1].Total}, "it was counted all the same")
+	})
+}
+
+// TestCloseDoesNotWaitForDeadlines: Close ends commands that nobody waits for any more, whatever
+// deadlines their callers had.
+func TestCloseDoesNotWaitForDeadlines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		patient := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Minute}}}
+		client := open(t, patient, []string{w.Nodes()[0].Addr()})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k"))) // it is connected
+		w.counters = pipeline.NewCounters(client, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		left := w.hit(ctx, &pipeline.Hit{Key: "k", By: 2})
+		require.Equal(t, 1, w.counters.Waiting("k"))
+		arrive := w.stall(0, toServer)
+		flow()
+		require.NoError(t, <-first)
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-left, redislanes.ErrUnknownOutcome)
+		began := time.Now()
+		require.NoError(t, w.counters.Close())
+		require.LessOrEqual(t, time.Since(began), 5*time.Second)
+		arrive()
 	})
 }
 

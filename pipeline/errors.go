@@ -16,7 +16,7 @@ type expiryError struct{ cause error }
 func (e *expiryError) Error() string {
 	rights := ""
 	if f, said := fateOf(e.cause); said && f == fate.NoPermission {
-		rights = " (the user needs the right to send SET, INCRBY, PTTL and EXPIRE)"
+		rights = " (the user needs the right to send SET, INCRBY, PTTL and EXPIRE, and PEXPIRE for parts of seconds)"
 	}
 	return fmt.Sprintf("counted, but the time to live may not be set%s: %v", rights, e.cause)
 }

@@ -33,14 +33,24 @@ func markOf(hash, owners uint64) mark {
 
 func (e *expiries) bucket(m mark) *expiryBucket { return &e.buckets[m%mark(len(e.buckets))] }
 
-// now returns the time in ticks, a count that overflows after 497 days.
+// now returns the time in ticks, a count that overflows after 497 days. An entry is believed only
+// if it ends within the longest time for which a key is remembered, so an old one is not believed
+// again.
 func (e *expiries) now() uint32 { return uint32(time.Since(e.began) / expiryTick) }
+
+// believed returns for how many ticks more the entry is believed.
+func believed(entry uint64, now uint32) uint32 {
+	if left := uint32(entry) - now; left <= uint32(mostRemembered/expiryTick) {
+		return left
+	}
+	return 0
+}
 
 // has reports whether the key is known to have its time to live.
 func (e *expiries) has(m mark, now uint32) bool {
 	for i := range e.bucket(m) {
 		if entry := e.bucket(m)[i].Load(); entry>>32 == uint64(m>>32) {
-			return int32(uint32(entry)-now) > 0
+			return believed(entry, now) > 0
 		}
 	}
 	return false
@@ -61,7 +71,7 @@ func (e *expiries) keep(m mark, now uint32, left time.Duration) {
 			at = i
 			break
 		}
-		if int32(uint32(entry)-uint32(b[at].Load())) < 0 {
+		if believed(entry, now) < believed(b[at].Load(), now) {
 			at = i
 		}
 	}

@@ -76,3 +76,27 @@ func TestExpiriesRoom(t *testing.T) {
 		require.False(t, e.has(1, e.now()), "too short a time to be remembered")
 	})
 }
+
+// TestExpiriesAfterYears: what was kept is not believed again when the count of ticks overflows, and
+// the room of what is forgotten is used.
+func TestExpiriesAfterYears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &expiries{began: time.Now()}
+		kept := make([]mark, len(expiryBucket{}))
+		for year := range 4 {
+			for i := range kept {
+				kept[i] = mark(year*100+i+1) << 32 // in one bucket
+				e.keep(kept[i], e.now(), time.Minute)
+			}
+			for _, m := range kept {
+				require.True(t, e.has(m, e.now()), year)
+			}
+			for range 365 {
+				time.Sleep(24 * time.Hour)
+				for _, m := range kept {
+					require.False(t, e.has(m, e.now()), year)
+				}
+			}
+		}
+	})
+}

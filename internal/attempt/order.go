@@ -33,9 +33,9 @@ type Command struct {
 //   - A command is not sent again once a later command of its slot has run: it would undo that
 //     one, and the caller has its reply. A read is stopped only by a write. After ASK only
 //     commands that share a key stop each other: the other keys are where the slot comes from.
-//   - A command and the EXPIREs directly behind it are a unit. If the command is sent again, all
+//   - A write and the EXPIREs directly behind it are a unit. If the write is sent again, all
 //     of these are sent again. An EXPIRE that has run is among them: otherwise the key might live
-//     forever, and to set the same time to live twice does no harm. If the command has not run
+//     forever, and to set the same time to live twice does no harm. If the write has not run
 //     and is not sent again, its EXPIREs are not sent again. An EXPIRE stops no other command.
 //   - A command that goes ahead is sent again whenever the command behind it is.
 func Order(all []Command) {
@@ -72,6 +72,8 @@ func Order(all []Command) {
 // joins decides for an EXPIRE by what becomes of the command on its key.
 func (c *Command) joins(head *Command, ran, wrote later) {
 	switch {
+	case head.Reads: // which makes no key that might live forever
+		c.stopBehind(ran, wrote)
 	case head.Step.Again() && !c.Step.Again():
 		c.Early, c.Along = c.Step == Ran, c.Step == Stands
 		c.Step = head.Step
@@ -113,17 +115,17 @@ func newLater() later { return later{make(map[int32]bool), make(map[string]bool)
 
 func (l later) add(c *Command) {
 	l.slots[c.Slot] = true
-	eachKey(c.Encoded, func(key string) { l.keys[key] = true })
+	EachKey(c.Encoded, func(key string) { l.keys[key] = true })
 }
 
 // sharesKey tells whether one of them has a key of the command.
 func (l later) sharesKey(c *Command) (found bool) {
-	eachKey(c.Encoded, func(key string) { found = found || l.keys[key] })
+	EachKey(c.Encoded, func(key string) { found = found || l.keys[key] })
 	return found
 }
 
-// eachKey calls f with the keys of an encoded command.
-func eachKey(encoded []byte, f func(key string)) {
+// EachKey calls f with the keys of an encoded command.
+func EachKey(encoded []byte, f func(key string)) {
 	keys := command.Of(encoded).Keys()
 	for key, ok := keys.Next(); ok; key, ok = keys.Next() {
 		f(string(key))
@@ -131,7 +133,7 @@ func eachKey(encoded []byte, f func(key string)) {
 }
 
 // SetsExpiry tells whether the command only sets the time to live of the key of the one
-// before it.
+// before it. One that deletes the key, such as EXPIRE key 0, does more.
 func SetsExpiry(encoded, before []byte) bool {
 	name, ok := resp.Argument(encoded, 0)
 	if !ok || len(name) < len("EXPIRE") || len(name) > len("PEXPIREAT") {
@@ -142,7 +144,11 @@ func SetsExpiry(encoded, before []byte) bool {
 	}
 	key, ok := resp.Argument(encoded, 1)
 	other, also := resp.Argument(before, 1)
-	return ok && also && bytes.Equal(key, other)
+	if !ok || !also || !bytes.Equal(key, other) {
+		return false
+	}
+	end, ok := resp.Argument(encoded, 2)
+	return ok && len(end) > 0 && '1' <= end[0] && end[0] <= '9'
 }
 
 // isExpire tells EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, in any case.

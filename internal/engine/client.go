@@ -112,8 +112,11 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 // none, or if AddrMap fails. It takes until the context's deadline at most, but has no child of
 // the context: that may be used for the next call before a child has noticed its end.
 func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
-	if to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil {
+	switch {
+	case to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil:
 		return to.Addr
+	case ctx.Err() != nil: // an AddrMap that hangs would delay the call for each redirect
+		return ""
 	}
 	by := time.Now().Add(askTime)
 	if end, ends := ctx.Deadline(); ends && end.Before(by) {
@@ -132,7 +135,7 @@ func (c *Client) node(addr string) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes[addr] == nil {
-		if c.strangers == maxStrangers {
+		if c.strangers >= maxStrangers {
 			return nil
 		}
 		c.strangers++
@@ -269,8 +272,8 @@ func (c *Client) await(quiet func() bool) {
 }
 
 // Close closes all connections. Commands in flight end with an error that wraps ErrClosed. It
-// returns when no goroutine of the client is left. A goroutine in which the log does not return
-// for seconds is left behind. Closing again does nothing.
+// returns when no goroutine of the client is left. A goroutine in which a function of the user
+// does not return for three seconds is left behind. Closing again does nothing.
 func (c *Client) Close() error {
 	if c == nil || c.ctx == nil {
 		return errNotMade
@@ -287,12 +290,17 @@ func (c *Client) Close() error {
 	for _, n := range nodes {
 		closing.Go(n.close)
 	}
-	closing.Wait()
-	c.tasks.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		closing.Wait()
+		c.tasks.Wait()
+		<-c.journal.Close()
+	}()
 	patience := time.NewTimer(nodepool.ClosePatience)
 	defer patience.Stop()
 	select {
-	case <-c.journal.Close():
+	case <-ended:
 	case <-patience.C:
 	}
 	return nil

@@ -33,11 +33,11 @@ type dedicatedConn struct {
 // seen is what the commands that an action sent over its connection tell of the
 // node's outages.
 type seen struct {
-	ran     class // what the success of those that ran proves
+	ran     class // the highest class of those that succeeded
 	refused class // of the first that was refused
-	refusal bool  // there is one
-	some    bool  // commands were not refused, and have run
-	wrote   bool  // among these are some that may write
+	refusal bool  // a command was refused
+	some    bool  // a command has run, so the action must not be performed again
+	wrote   bool  // a command that may write has run
 }
 
 // note looks at the commands of an exchange and their replies.

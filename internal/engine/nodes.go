@@ -67,13 +67,35 @@ func (n *node) makePool(u use) *nodepool.Node {
 	return p
 }
 
-// poolWith returns the pool. It makes it, with the info, unless it exists.
+// poolWith returns the pool. It makes it, with the info, unless it exists. A pool of a node that
+// is closed is closed, too.
 func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used bool) {
+	if p, used := n.openWith(u, info); p != nil {
+		return p, used
+	}
+	p = n.newPool(u, info)
+	_ = p.Close() // may take seconds, so without the lock
+	n.pools[u].CompareAndSwap(nil, p)
+	return n.pools[u].Load(), false
+}
+
+// openWith is poolWith for a node that is open; nil if it is closed.
+func (n *node) openWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p := n.pools[u].Load(); p != nil {
+	if p := n.pools[u].Load(); p != nil || n.closed {
 		return p, false
 	}
+	p = n.newPool(u, info)
+	if n.retired {
+		p.Retire()
+	}
+	n.pools[u].Store(p)
+	n.infos[u] = info
+	return p, true
+}
+
+func (n *node) newPool(u use, info *redislanes.PoolInfo) *nodepool.Node {
 	settings := n.client.poolSettings()
 	if info != nil {
 		settings.Trace, settings.Traced = n.client.cfg.Trace, info
@@ -84,18 +106,7 @@ func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, use
 	if err != nil {
 		panic("cluster: settings that New accepted are refused: " + err.Error())
 	}
-	if n.retired {
-		p.Retire()
-	}
-	if n.closed {
-		_ = p.Close()
-	}
-	n.pools[u].Store(p)
-	if n.closed {
-		return p, false
-	}
-	n.infos[u] = info
-	return p, true
+	return p
 }
 
 // poolSettings returns the settings of a node's pool; their default size depends

@@ -72,8 +72,9 @@ func timeLeft(ctx context.Context, now time.Time) time.Duration {
 type outages struct {
 	open atomic.Int32 // how many: requests look no further if there are none
 
-	// events counts commands that have met an outage. It is the time by which commands are
-	// sent and outages are met, which costs requests no look at the clock.
+	// events counts commands that have met an outage. It serves as a clock: a command notes the
+	// count when it is sent, and its success ends only outages that nobody has met since. That
+	// costs requests no look at the real clock.
 	events atomic.Uint64
 
 	mu      sync.Mutex // guards what follows

@@ -34,12 +34,13 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	}
 	a.hops++
 	a.to = route{node: n, asking: to.Fate == fate.Ask}
-	x.bySlot[slot] = a.to
 	if a.to.asking {
 		a.why = wasAsked
+		attempt.EachKey(x.request.command(i), func(key string) { x.byKey[key] = a.to })
 		return attempt.Ask
 	}
 	a.why = wasMoved
+	x.bySlot[slot] = a.to
 	x.moves = append(x.moves, move{Slot: to.Slot, To: n})
 	return attempt.Follow
 }
@@ -72,15 +73,12 @@ func (x *retry) nodeAt(l *redirectTarget) *node {
 	return l.node
 }
 
-// target returns where the command goes: to where a redirect sent it or, since
-// commands of one slot must keep their order, where the last redirect sent
-// another command of the slot; else by the map.
+// target returns where the command goes: to where a redirect sent it or, since commands must keep
+// their order, to where the last MOVED sent another command of the slot, or the last ASK another
+// command on its key; else by the map.
 func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, asking bool, err error) {
 	slot := x.request.slots[i]
-	to, ok := x.bySlot[slot]
-	if slot < 0 || !ok {
-		to = x.histories[i].to
-	}
+	to := x.routeOf(i, slot)
 	switch {
 	case to.node != nil && to.use == asReplica:
 		return to.node.pool(asReplica), to.node, false, nil
@@ -95,6 +93,25 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, ask
 		x.bySlot[slot] = route{node: replica, use: asReplica}
 	}
 	return p, replica, false, nil
+}
+
+// routeOf returns the command's route, without a node if it has none.
+func (x *retry) routeOf(i int, slot int32) route {
+	if slot < 0 {
+		return x.histories[i].to
+	}
+	to, ok := x.bySlot[slot]
+	if !ok {
+		to = x.histories[i].to
+	}
+	if len(x.byKey) > 0 {
+		attempt.EachKey(x.request.command(i), func(key string) {
+			if asked, ok := x.byKey[key]; ok {
+				to = asked
+			}
+		})
+	}
+	return to
 }
 
 // askingBounds returns where an ASKING is in the arena: behind all commands. The

@@ -161,7 +161,7 @@ func (r Reply) undecodable(err error) error {
 	return r.of.Request.Undecodable(int(r.index), err)
 }
 
-// Node returns the address of the node that replied, "" if none did.
+// Node returns the address of the node that ran the command, "" if the command failed.
 func (r Reply) Node() string {
 	if _, err := r.Raw(); err != nil {
 		return ""

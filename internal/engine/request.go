@@ -296,8 +296,8 @@ func (r *Request) Trips() int {
 	return r.flight.used + r.flight.reclaimed
 }
 
-// Node returns the address of the node that replied to the i-th command, ""
-// if none did.
+// Node returns the address of the node that the i-th command was sent to last, "" if there is
+// none.
 func (r *Request) Node(i int) string {
 	_, addr, _ := r.outcome(i)
 	return addr

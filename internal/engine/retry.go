@@ -13,13 +13,13 @@ import (
 )
 
 // A retry sends commands again that the server has certainly not executed:
-// redirected and refused ones, and those that were not sent. Each goes alone;
-// commands that ran are never repeated, but for an EXPIRE behind one that did not
-// (see attempt.Order). Redirected ones go at once, the others after a backoff, and
+// redirected and refused ones, and those that were not sent. Only these go again, not
+// their whole trip. A command that ran is never sent again, but for an EXPIRE behind
+// one that is (see attempt.Order). Redirected ones go at once, the others after a backoff, and
 // commands of one slot together, so that they keep their order. Nothing waits
 // for the replies of another node: a trip is judged when it ends with an error,
 // while others are in flight. All commands of a slot that are in flight are in
-// one trip.
+// one trip, unless ASK has sent some of its keys elsewhere: then all on one key are.
 type retry struct {
 	ctx     context.Context // of the call
 	client  *Client
@@ -27,8 +27,9 @@ type retry struct {
 	flight  *flight
 	how     How
 
-	histories       []history // of each command; the request's, too
-	bySlot          map[int32]route
+	histories       []history                          // of each command; the request's, too
+	bySlot          map[int32]route                    // of MOVED, and of replicas
+	byKey           map[string]route                   // of ASK, which is about one key only
 	moves           []move                             // what the MOVED that were judged last said
 	targets         map[slots.NodeAddr]*redirectTarget // of redirects, looked up once for commands that are judged together
 	avoid           []*node                            // replicas that have not answered
@@ -78,7 +79,7 @@ func (x *retry) begin(ctx context.Context) {
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
 	x.sent = r.began
-	x.bySlot, x.targets = make(map[int32]route), make(map[slots.NodeAddr]*redirectTarget)
+	x.bySlot, x.byKey, x.targets = make(map[int32]route), make(map[string]route), make(map[slots.NodeAddr]*redirectTarget)
 	x.replaced = make(map[*nodepool.Node]bool)
 	for i, p := range r.places {
 		x.histories[i].tries = 1
@@ -164,6 +165,9 @@ func (x *retry) judgeAll(commands []int) {
 	clear(x.replaced)
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
+		if len(x.byKey) > 0 {
+			attempt.EachKey(x.request.command(i), func(key string) { delete(x.byKey, key) })
+		}
 	}
 	for _, i := range commands {
 		x.histories[i].to = route{}
@@ -222,10 +226,13 @@ func (x *retry) keepOrder(commands []int) {
 		case c.Along:
 			a.outage = x.histories[c.Index-1].outage // how long it may go on is that one's, too
 		}
-		if c.Early {
-			if reply, _, err := r.lastTry(c.Index); err == nil && !resp.IsError(reply) {
-				x.doubt(c.Index, attempt.ErrEarly)
-			}
+		if !c.Early {
+			continue
+		}
+		if reply, _, err := r.lastTry(c.Index); err != nil {
+			x.doubt(c.Index, err)
+		} else if !resp.IsError(reply) {
+			x.doubt(c.Index, attempt.ErrEarly)
 		}
 	}
 }

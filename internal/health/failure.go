@@ -115,8 +115,8 @@ func (s *Server) grownUp(at Time) {
 }
 
 // Lost notes that a connection has ended, and why. conns is the number of the others, without those
-// that wait for data. The server is down if conns is 0 and there is evidence against it. Then dials
-// ask a suspect server.
+// that wait for data. The server is down if conns is 0 and there is evidence against it, also if it
+// was suspect. From then on dials ask whether it is back.
 func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
 	switch f := (Failure{Asked: c.waits, Err: err}); {
 	case stalled && c.waits != 0:

@@ -104,8 +104,8 @@ type Verdict struct {
 	Stalled bool // close the connections
 }
 
-// Judge ends the look. dials says that a dial is out, or is due after others were given up,
-// and that all connections are dedicated. waited says that callers wait for it.
+// Judge ends the look. dials says that users have all connections, or none is left, and that a
+// dial is out, or is due after one that got no answer. waited says that callers wait for it.
 func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	s := l.s
 	if l.trip > 0 {

@@ -52,7 +52,7 @@ type Server struct {
 	heard   Time // when the server was last heard
 	asked   Time // when it was last asked because it is silent; 0: it is not
 	dial    Time // since when callers have waited for a dial, with no connection left; 0: none do
-	excused int  // questions that it has answered while connections were silent
+	excused int  // questions that it has answered while connections were silent; each doubles the time to the next
 
 	failures int // in a row: dials, proofs, stalls
 	failure  Failure

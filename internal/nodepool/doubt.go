@@ -19,11 +19,11 @@ import (
 // server is heard, the pool replaces the connections in doubt: that new connection is
 // the first replacement.
 
-// missedLocked notes that a caller has given up on the batch. If its connection has been
-// silent for a doubtful time, the connection is in doubt at once.
+// missedLocked notes that a caller has given up on the batch, unless it is complete. If its
+// connection has been silent for a doubtful time, the connection is in doubt at once.
 func (p *Pool) missedLocked(b *wire.Batch) {
 	m, ok := b.Events().(*member)
-	if !ok || m.pool != p || m.state != busy && m.state != shared {
+	if !ok || b.Complete() || m.pool != p || m.state != busy && m.state != shared {
 		return
 	}
 	if p.health.Missed(&m.health, time.Now(), m.lane.Progress()) && m.lane.InFlight() > 0 {
@@ -96,8 +96,9 @@ func (p *Pool) replacedLocked() (doubted, leave int) {
 	return doubted, leave
 }
 
-// askLocked asks the server whether it lives. While no connection is left, dials do. If
-// the server was heard after the last of them began, they may be lost, and one more asks.
+// askLocked asks the server whether it lives. If no connection is left, the dials under way are
+// the question. If the server was heard after the last of them began, that one may be lost, so
+// one more is started.
 func (p *Pool) askLocked() {
 	switch {
 	case p.question != nil || p.closed:

@@ -15,6 +15,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -140,6 +142,32 @@ func incr(p *Node, deadline time.Duration) (took time.Duration, err error) {
 	began := time.Now()
 	err = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
 	return time.Since(began), err
+}
+
+// TestCompleteBatchMissesNothing: a request that leaves gives up all of its batches. One that is
+// complete says nothing about its connection, on which another caller waits.
+func TestCompleteBatchMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1})
+		command := resp.AppendCommand(nil, "INCR", "k")
+		call, complete := wire.NewCall(), new(wire.Batch)
+		complete.Reset(call, command)
+		complete.Add(0, len(command))
+		wire.RoundTrip(t.Context(), p, complete)
+		require.True(t, complete.Complete())
+		h.hold(everything)
+		waits := make(chan error, 1)
+		go func() {
+			_, err := incr(p, 10*time.Second)
+			waits <- err
+		}()
+		time.Sleep(200 * ms)
+		p.Abandon(complete, context.DeadlineExceeded)
+		require.Zero(t, p.Stats().Silences)
+		h.hold(nothing)
+		require.NoError(t, <-waits)
+	})
 }
 
 // TestSilentServerIsSuspect: with the defaults, calls with a deadline of 100 ms

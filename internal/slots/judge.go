@@ -100,7 +100,8 @@ func judgeSlots(use *Map, taught []Lesson, said *Map) Flaw {
 	for _, l := range taught {
 		now, ok := said.claimOf(int(l.Slot))
 		before, owned := use.claimOf(int(l.Slot))
-		// A claim of the node that MOVED has named as no owner is renewed by other slots, too.
+		// A greater epoch of the old owner proves nothing: it also grows when that node gets other
+		// slots. Only a greater epoch of another node overrules MOVED.
 		newer := ok && owned && before.Epoch > 0 && now.Epoch > before.Epoch && !now.sameNode(before)
 		if !newer && (!ok || now.Addr != l.Addr) {
 			worst = max(worst, contrary)

@@ -188,7 +188,7 @@ func (t *Table[N]) MovesSince(before *Table[N]) []Move[N] {
 	return moves
 }
 
-// Follows makes t a later version than before, if any slot has another owner.
+// Follows sets t's Version: that of before, and one more if any slot has another owner.
 func (t *Table[N]) Follows(before *Table[N]) {
 	t.Version = before.Version
 	if t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {

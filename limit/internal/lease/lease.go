@@ -124,10 +124,10 @@ func (l *Lease) shorten(at time.Duration) {
 	l.since, l.hits = at, 0
 }
 
-// want returns how many hits the lease should have: those of a tick, and a small share of what
-// remains. Hits that nobody has used when the window ends are lost. So a lease also lasts for only
-// a small share of the time that remains, or a Tick. It may last until the end if it is a tiny
-// share of what remains.
+// want returns how many hits the lease should have: those of its length, but only a small share of
+// what remains. Hits that nobody has used when the window ends are lost. So the lease also has only
+// the hits of an eighth of the time that remains, or of a Tick if that is longer. This bound does
+// not hold for a tiny share of what is free: then little is lost.
 func (l *Lease) want(ends time.Duration) int64 {
 	n := min(l.size, (l.free+l.left)/Share)
 	lasts := max(0, ends/8, min(Tick, ends))
