@@ -35,6 +35,8 @@ var health = []promise{
 			by: instead("health.MostTimes", "50*health.MostTimes"), tests: "./pool TestPauseIsBounded"},
 		{fault: "callers find out which connections died together", at: "internal/nodepool.Pool.doubtLocked",
 			by: drop("o.setDoubtLocked"), tests: "./pool TestNoMoreUnknownOutcomes"},
+		{fault: "a batch that is complete puts its connection in doubt", at: "internal/nodepool.Pool.missedLocked",
+			by: never("Complete"), tests: "./internal/nodepool TestCompleteBatchMissesNothing"},
 		{fault: "callers are given silent lanes while the server is asked", at: "internal/nodepool.sharedAccess.publishLocked",
 			by: always("question"), tests: "./pool TestNoMoreUnknownOutcomes"},
 		{fault: "silent lanes are chosen", at: "internal/health.Server.Doubts",

@@ -6,6 +6,12 @@ var redirects = []promise{
 		{fault: "8 MOVED and ASK reach the caller", at: "internal/engine.retry.judge",
 			by: before("return attempt.Stands", "follow"), tests: "./cluster TestRadixPipelineFollowsRedirects"},
 	}},
+	{"MOVED is about a slot, ASK about keys", []mutant{
+		{fault: "ASK takes the other keys of its slot along", at: "internal/engine.retry.follow",
+			by: becomes("x.bySlot[slot] = a.to", "EachKey"), tests: "./cluster TestASKIsForOneKey"},
+		{fault: "a command does not go where ASK has sent one on its key", at: "internal/engine.retry.routeOf",
+			by: never("len(x.byKey)"), tests: "./cluster TestASKKeepsTheOrderOfAKey"},
+	}},
 	{"a redirect that cannot be right is not followed", []mutant{
 		{fault: "a redirect to where it comes from is followed", at: "internal/slots.Redirect.From",
 			by: never("place"), tests: "./cluster TestRedirectToItself/MOVED$"},
@@ -19,6 +25,8 @@ var redirects = []promise{
 			by: never("d.slot", "to.Slot"), tests: "./internal/sim/scenes TestMadeUpRedirect"},
 	}},
 	{"redirects wait for nothing and cost little", []mutant{
+		{fault: "an AddrMap that hangs delays a call for each redirect", at: "internal/engine.Client.dialAddr",
+			by: never("ctx.Err"), tests: "./cluster TestAddrMapHangsOnce"},
 		{fault: "redirects wait for the replies of other nodes", at: "internal/wire.Call.Next",
 			by: always("alarm"), tests: "./cluster TestNoBarrierBetweenNodes"},
 		{fault: "map: a storm of MOVED copies it for each slot", at: "internal/engine.retry.follow",
