@@ -47,10 +47,10 @@ func (h *Hold) Release() {
 	}
 }
 
-// Lost returns a channel that is closed when the place is lost: no renewal has
-// succeeded for 95 % of the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is
-// closed before another holder gets the place, unless this process was suspended then. Release
-// does not close it.
+// Lost returns a channel that is closed when the place is lost: no renewal has succeeded for 95 % of
+// the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is closed
+// before another holder gets the place, unless this process was suspended then. Release does not
+// close it.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil

@@ -225,8 +225,8 @@ type stopped struct {
 }
 
 // stop ends the leases on the key, of all limits with the head: what they have is not counted any
-// more. What a refill that is under way brings is of
-// no window of theirs. The leases stay, so that the key gets no others, unless they are dropped.
+// more. What a refill that is under way brings is of no window of theirs. The leases stay, so that
+// the key gets no others, unless they are dropped.
 func (s *leases) stop(head, key string, drop bool) (all []stopped) {
 	for i := range s.shards {
 		shard := &s.shards[i]

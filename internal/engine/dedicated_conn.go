@@ -36,7 +36,7 @@ type seen struct {
 	ran     class // the highest class of those that succeeded
 	refused class // of the first that was refused
 	refusal bool  // a command was refused
-	some    bool  // a command has run, so the action must not be performed again
+	some    bool  // a command has run
 	wrote   bool  // a command that may write has run
 }
 

@@ -70,29 +70,29 @@ func (n *node) makePool(u use) *nodepool.Node {
 // poolWith returns the pool. It makes it, with the info, unless it exists. A pool of a node that
 // is closed is closed, too.
 func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used bool) {
-	if p, used := n.openWith(u, info); p != nil {
-		return p, used
+	p, used, closed := n.storePool(u, info)
+	if closed {
+		_ = p.Close() // may take seconds, so without the lock
 	}
-	p = n.newPool(u, info)
-	_ = p.Close() // may take seconds, so without the lock
-	n.pools[u].CompareAndSwap(nil, p)
-	return n.pools[u].Load(), false
+	return p, used
 }
 
-// openWith is poolWith for a node that is open; nil if it is closed.
-func (n *node) openWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used bool) {
+func (n *node) storePool(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used, closed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if p := n.pools[u].Load(); p != nil || n.closed {
-		return p, false
+	if p := n.pools[u].Load(); p != nil {
+		return p, false, false
 	}
 	p = n.newPool(u, info)
 	if n.retired {
 		p.Retire()
 	}
 	n.pools[u].Store(p)
+	if n.closed {
+		return p, false, true
+	}
 	n.infos[u] = info
-	return p, true
+	return p, true, false
 }
 
 func (n *node) newPool(u use, info *redislanes.PoolInfo) *nodepool.Node {
