@@ -129,8 +129,12 @@ func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
 			return false, n.whyEnded(dir)
 		default:
 		}
-		var pong string
-		return n.Do(ctx, &pong, "PING") == nil, nil
+		var pong, info string
+		if n.Do(ctx, &pong, "PING") != nil || n.Do(ctx, &info, "INFO", "server") != nil {
+			return false, nil
+		}
+		// Else a server of another test has taken the port, and this one is about to end.
+		return strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", cmd.Process.Pid)), nil
 	})
 }
 
