@@ -62,8 +62,8 @@ func TestCloseLeavesATraceBehind(t *testing.T) {
 	})
 }
 
-// TestRepeatedExpiryIsInDoubt: an EXPIRE whose reply was lost goes again with its SET, and is
-// refused. It may have run the first time.
+// TestRepeatedExpiryIsInDoubt: the reply of an EXPIRE is lost. The client sends it again with its
+// SET, and the server refuses both. The EXPIRE may have run the first time.
 func TestRepeatedExpiryIsInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := false

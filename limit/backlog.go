@@ -33,7 +33,7 @@ type owed struct {
 	hit   pipeline.Hit
 	draw  *draw
 	more  bool      // the hits are to be counted, and not given back
-	near  place     // of a settlement: the near cache forgets it when hits were given back
+	near  place     // if it is a settlement: the key that the near cache forgets when hits were given back
 	lease *keyLease // that returns it; of those for handBack
 }
 

@@ -203,8 +203,8 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 	}
 }
 
-// TestRefillBeyondTheLimitAfterReset: what is over the limit is not returned to a key that Reset has
-// deleted: that would allow as many hits more.
+// TestRefillBeyondTheLimitAfterReset: a refill counts too many hits, and Reset deletes the key. The
+// refill returns nothing: a key below 0 would allow more hits than the limit.
 func TestRefillBeyondTheLimitAfterReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})

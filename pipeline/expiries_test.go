@@ -77,8 +77,8 @@ func TestExpiriesRoom(t *testing.T) {
 	})
 }
 
-// TestExpiriesAfterYears: what was kept is not believed again when the count of ticks overflows, and
-// the room of what is forgotten is used.
+// TestExpiriesAfterYears: the count of ticks overflows after 497 days. Old entries are not believed
+// again, and new ones take their places.
 func TestExpiriesAfterYears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &expiries{began: time.Now()}

@@ -30,8 +30,8 @@ func (d *dedicatedAction) observed(ctx context.Context) (err error) {
 	return err
 }
 
-// errActionPanicked is the error that a trace gets for a request whose action panicked. The caller
-// gets the panic.
+// errActionPanicked tells a trace that the action of a request has panicked. The caller gets the
+// panic itself.
 var errActionPanicked = errors.New("redislanes: the action panicked")
 
 // dedicatedGroups tells a trace of what is sent over a dedicated connection, at once each.

@@ -31,7 +31,7 @@ type dialect struct {
 	strictCursors   bool            // of SCAN: numbers only
 	shardIDs        bool
 	pushesLast      bool   // a client that publishes to itself gets the reply before the message
-	databases       int64  // of a member of a cluster; 0: SELECT does not look at the number
+	databases       int64  // how many a member of a cluster has; with 0, SELECT accepts any number
 	nonLocal        string // a script reaches for keys that the node does not serve
 	localFirst      bool   // it is told that before anything else about the command
 }
