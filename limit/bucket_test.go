@@ -177,7 +177,9 @@ func TestBucketOfTwoBursts(t *testing.T) {
 	require.True(t, r.Allowed)
 	require.True(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 995}).Allowed)
 	require.False(t, l.Allow(t.Context(), Request{Limit: small, Key: "k"}).Allowed)
-	require.NoError(t, l.refillTokens(t.Context(), &refill{lease: &keyLease{limit: small, key: "k"}, n: 10, lasts: time.Second}))
+	more := refill{lease: &keyLease{limit: small, key: "k"}, n: 10, lasts: time.Second}
+	l.drawTokens(t.Context(), []*refill{&more})
+	require.NoError(t, more.err)
 	require.False(t, l.Allow(t.Context(), Request{Limit: large, Key: "k"}).Allowed, "after a refill with nothing")
 	require.NoError(t, reserved.Cancel(t.Context()))
 	require.False(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 6}).Allowed, "after a return")

@@ -22,6 +22,9 @@ type leases struct {
 	closed  atomic.Bool
 	tending atomic.Bool // a goroutine looks after them
 	shards  [leaseShards]leaseShard
+
+	mu      sync.Mutex
+	waiting []*refill // that have not been sent
 }
 
 type leaseShard struct {
@@ -49,6 +52,7 @@ type keyLease struct {
 	settled   chan struct{} // closed when they have ended; nil if there are none
 	returned  int64         // those that have ended
 
+	waits    *refill       // for others to travel with
 	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
@@ -132,36 +136,48 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	k.mu.Lock()
 	at := c.at.Sub(l.leases.epoch)
 	unused := k.roll(a.number(), at)
-	r, ends := refill{lease: k, window: a.window}, k.limit.ends(a.window)
-	waits := false
+	var now *refill
 	if k.number == a.number() && !k.over {
 		a.fills, a.returned = k.Fills(), k.returned
-		d.Leased, r.n = k.Take(a.cost, at, ends)
-		waits = k.Asking()
-		if r.n > 0 {
-			k.refilled = make(chan struct{})
-			r.lasts, r.ample, r.ended = k.Lasts(r.n), k.Ample(r.n), k.refilled
-		}
+		now = a.takeOne(l, d, at)
 	}
 	refilled := k.refilled
 	a.taken(d)
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
-	if r.n > 0 {
-		l.refill(r)
+	if now != nil {
+		l.sendRefills([]*refill{now})
 	}
-	if waits && !d.Leased && k.line != nil {
+	if refilled != nil && !d.Leased && k.line != nil {
 		a.waits(ctx, l, c, d, refilled)
 	}
 	if !d.Leased {
 		return false
 	}
-	if waits {
+	if refilled != nil {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
 	a.counted = true
 	a.allow(d)
 	return true
+}
+
+// takeOne takes the hits from the lease, which is locked, if it has enough. It returns a refill that is to
+// be sent now, or nil.
+func (a *ask) takeOne(l *Limiter, d *Decision, at time.Duration) (now *refill) {
+	k, n := a.lease, int64(0)
+	if d.Leased, n = k.Take(a.cost, at, k.limit.ends(a.window)); n > 0 {
+		now = &refill{lease: k, window: a.window, n: n, lasts: k.Lasts(n), ample: k.Ample(n)}
+		if now.mayWait(d.Leased) {
+			k.waits = now
+			l.leases.wait(now)
+			return nil
+		}
+	} else if now = k.waits; now == nil || d.Leased {
+		return nil
+	} // else its hits are needed now
+	k.begins(now)
+	return now
 }
 
 // allow fills in the decision of a lease.
@@ -211,7 +227,7 @@ func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision, refil
 // how many tokens have flowed in meanwhile.
 func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 	if number > k.number {
-		unused, k.number = k.Next(k.limit.rule.burst()), number
+		unused, k.number, k.waits = k.Next(k.limit.rule.burst()), number, nil
 	}
 	gone := k.line.Expire(at)
 	k.Lose(gone)
@@ -236,7 +252,7 @@ func (s *leases) stop(head, key string, drop bool) (all []stopped) {
 				k.mu.Lock()
 				left := k.Left()
 				k.Lose(left)
-				k.over, k.number = true, math.MaxInt64
+				k.over, k.number, k.waits = true, math.MaxInt64, nil
 				k.mu.Unlock()
 				if all = append(all, stopped{k, left}); drop {
 					delete(shard.keys, name)
@@ -301,6 +317,7 @@ func (l *Limiter) tend() {
 			select {
 			case <-tick.C:
 				next = l.leases.idle(l, next, time.Now())
+				l.refillWaiting()
 			case <-l.backlog.closed:
 				l.leases.closed.Store(true)
 				l.leases.idle(l, 0, time.Now())
@@ -357,7 +374,7 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 			k.Lose(k.Left())
 		}
 		if over && (surplus == 0 && k.returning == 0 || s.closed.Load()) { // looks have to know of a return
-			k.over = true
+			k.over, k.waits = true, nil
 			delete(shard.keys, name)
 			s.n.Add(-1)
 		}

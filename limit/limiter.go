@@ -67,6 +67,7 @@ const (
 // concurrent use.
 type Limiter struct {
 	cfg      Config
+	client   *cluster.Client
 	counters *pipeline.Counters
 	near     *near
 	leases   *leases
@@ -108,7 +109,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
-	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
+	l := &Limiter{cfg: c, client: client, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
 	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}

@@ -47,27 +47,6 @@ type refill struct {
 	ended   chan struct{} // the lease's refilled
 }
 
-// refill asks for hits behind the callers' backs. Like a return, it has time until its outcome is
-// known: if it never is, the hits stay counted. The caller is inside.
-func (l *Limiter) refill(of refill) {
-	r := &of
-	l.inside.Stay()
-	go func() {
-		defer l.inside.Leave()
-		ctx, cancel := context.WithTimeout(l.life, returnTime)
-		defer cancel()
-		switch {
-		case r.lease.line != nil:
-			r.err = l.refillTokens(ctx, r)
-		case r.ample:
-			r.err = l.countHits(ctx, r)
-		default:
-			r.err = l.refillHits(ctx, r)
-		}
-		l.filled(r)
-	}()
-}
-
 // refillHits asks Redis for hits. Of a sliding window, it first reads the one before, whose share
 // only falls: hits that fit now fit later.
 func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
@@ -81,61 +60,84 @@ func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
 		room -= w.share(before.total)
 	}
 	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
+	p := l.pipe()
+	defer l.unpipe(p)
 	r.sent = true
-	numbers, err := l.eval(ctx, refillScript, heads.now+k.key, 2,
-		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10))
+	reply := evalFast(p, refillScript, heads.now+k.key, []string{
+		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10),
+	})
+	_ = p.Do(ctx) // the reply has its error
+	numbers, err := numbersOf(reply, 2)
 	if err == nil {
 		r.granted, r.free = numbers[0], room-numbers[1]
 	}
 	return err
 }
 
-// countHits counts the hits of a refill as those of calls are counted, which costs Redis less than
-// a script. It returns the hits that are over the limit, which is rare: far more were free.
-func (l *Limiter) countHits(ctx context.Context, r *refill) error {
-	k, w := r.lease, r.window
-	hits := k.limit.appendHits(nil, w, k.key, r.n, l.cfg.Budget)
-	r.sent = true
+// countHits counts the hits of refills as those of calls are counted, which costs Redis less than
+// scripts.
+func (l *Limiter) countHits(ctx context.Context, all []*refill) {
+	var hits []pipeline.Hit
+	for _, r := range all {
+		r.sent = true
+		hits = r.lease.limit.appendHits(hits, r.window, r.lease.key, r.n, l.cfg.Budget)
+	}
 	_ = l.counters.Hit(ctx, hits) // each hit has its error
+	for _, r := range all {
+		n := r.lease.limit.windows()
+		r.counted(hits[:n])
+		hits = hits[n:]
+	}
+}
+
+// counted notes the outcome of a refill's hits. Those that are over the limit are to be returned. That is
+// rare: far more were free.
+func (r *refill) counted(hits []pipeline.Hit) {
 	switch {
 	case hits[0].Err != nil:
-		return hits[0].Err
+		r.err = hits[0].Err
+		return
 	case len(hits) == 2 && hits[1].Err != nil: // how many are free is not known
 		r.excess = r.n
-		return nil
+		return
 	}
-	r.free = k.limit.rule.Limit - max(hits[0].Total, r.n) // less was given back from a key that was lost before
+	r.free = r.lease.limit.rule.Limit - max(hits[0].Total, r.n) // less was given back from a key that was lost before
 	if len(hits) == 2 {
-		r.free -= w.share(hits[1].Total)
+		r.free -= r.window.share(hits[1].Total)
 	}
 	r.excess = min(r.n, max(0, -r.free))
 	r.granted = r.n - r.excess
-	return nil
 }
 
-// refillTokens asks Redis for tokens. The time when their stretch begins is measured from when
+// drawTokens asks Redis for tokens. The time when their stretch begins is measured from when
 // Redis was asked, which is too early rather than too late.
-func (l *Limiter) refillTokens(ctx context.Context, r *refill) error {
-	rule, asked := &r.lease.limit.rule, time.Since(l.leases.epoch)
-	d := newDraw("", rule, r.n, l.now(), 0)
-	d.args[4] = "lease"
-	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(max(1000, r.lasts.Microseconds()), 10))
-	r.sent = true
-	numbers, err := l.eval(ctx, bucketScript, r.lease.limit.heads(0).now+r.lease.key, 5, args...)
-	if err == nil {
-		r.granted, r.free = numbers[0], numbers[1]
-		r.tokens = lease.Stretch{At: asked + time.Duration(numbers[2])*time.Microsecond, From: numbers[4], N: r.granted}
-	}
-	return err
-}
-
-// eval runs a script that replies with so many numbers.
-func (l *Limiter) eval(ctx context.Context, s *pipeline.Script, key string, n int, args ...string) (numbers []int64, err error) {
+func (l *Limiter) drawTokens(ctx context.Context, all []*refill) {
 	p := l.pipe()
 	defer l.unpipe(p)
-	// It takes microseconds, and must not queue behind scripts that do not.
-	reply := p.Eval(s, []string{key}, args...).Fast()
-	_ = p.Do(ctx) // the reply has its error
+	asked, replies := time.Since(l.leases.epoch), make([]pipeline.Reply, len(all))
+	for i, r := range all {
+		d := newDraw(r.key(), &r.lease.limit.rule, r.n, l.now(), 0)
+		d.args[4] = "lease"
+		args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(max(1000, r.lasts.Microseconds()), 10))
+		r.sent, replies[i] = true, evalFast(p, bucketScript, d.key, args)
+	}
+	_ = p.Do(ctx) // each reply has its error
+	for i, r := range all {
+		var numbers []int64
+		if numbers, r.err = numbersOf(replies[i], 5); r.err == nil {
+			r.granted, r.free = numbers[0], numbers[1]
+			r.tokens = lease.Stretch{At: asked + time.Duration(numbers[2])*time.Microsecond, From: numbers[4], N: r.granted}
+		}
+	}
+}
+
+// evalFast appends a script that takes microseconds: it must not queue behind scripts that do not.
+func evalFast(p *pipeline.Pipeline, s *pipeline.Script, key string, args []string) pipeline.Reply {
+	return p.Eval(s, []string{key}, args...).Fast()
+}
+
+// numbersOf returns the numbers that a script has replied with. There must be n.
+func numbersOf(reply pipeline.Reply, n int) (numbers []int64, err error) {
 	if err = reply.Into(&numbers); err == nil && len(numbers) != n {
 		err = fmt.Errorf("limit: the script has replied with %d numbers, want %d", len(numbers), n)
 	}

@@ -189,8 +189,11 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 				cost := 9990 - used - k.leftIn(k.number)
 				require.True(t, others.Allow(t.Context(), Request{Limit: others.must(t, rule), Key: "k", Cost: cost}).Allowed)
 				before := seen.sums()
-				for r := l.Allow(t.Context(), hit); r.Leased; r = l.Allow(t.Context(), hit) { // until it has asked for more
-					used++
+				for leased := true; leased; { // until it has asked for more
+					r := l.Allow(t.Context(), hit)
+					if leased = r.Leased; r.Allowed {
+						used++
+					}
 				}
 				time.Sleep(10 * time.Millisecond)
 				after := seen.sums()

@@ -98,7 +98,7 @@ func TestResetDuringRefills(t *testing.T) {
 				for asking := false; !asking; {
 					l.Allow(t.Context(), hit)
 					k.mu.Lock()
-					asking = k.Asking()
+					asking = k.refilled != nil
 					k.mu.Unlock()
 				}
 				time.Sleep(wait) // a refill takes 500 µs

@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
@@ -23,7 +24,9 @@ type world struct {
 }
 
 // newWorld makes three primaries, half a millisecond away, and a client.
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newTracedWorld(t, nil) }
+
+func newTracedWorld(t *testing.T, trace *redislanes.Trace) *world {
 	t.Helper()
 	w := &world{net: simnet.New(1), model: model.New(model.Options{Seed: 1, Primaries: 3})}
 	w.net.Impose("", "", simnet.Conditions{Latency: 250 * time.Microsecond})
@@ -32,7 +35,7 @@ func newWorld(t *testing.T) *world {
 		w.net.Listen(n.Addr(), w.model.Serve(n))
 		addrs = append(addrs, n.Addr())
 	}
-	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, RefreshEvery: -1}.New(t.Context(), addrs)
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, RefreshEvery: -1, Trace: trace}.New(t.Context(), addrs)
 	require.NoError(t, err)
 	w.client = client
 	t.Cleanup(func() {

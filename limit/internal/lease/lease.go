@@ -7,7 +7,7 @@ import "time"
 type Lease struct {
 	left   int64 // hits to hand out
 	free   int64 // hits that Redis could still grant, as far as is known
-	asking bool  // a refill is under way
+	asking bool  // a refill is wanted, or under way
 	early  bool  // the refill was asked for while there were hits left
 	dry    bool  // they did not last until it came
 	fills  int64 // how many refills there were
@@ -206,9 +206,6 @@ func (l *Lease) Offer(cost int64, ends time.Duration) (ok bool) {
 // Free returns how many hits are free, as far as is known: those of the lease, and those that
 // Redis could still grant.
 func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
-
-// Asking reports whether a refill is under way.
-func (l *Lease) Asking() bool { return l.asking }
 
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }

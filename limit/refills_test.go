@@ -1,0 +1,160 @@
+package limit
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// hitAll hits each key once every 100 ms, and returns how many hits leases have decided about.
+func hitAll(t *testing.T, l *Limiter, limit *Limit, keys []string, times int) (leased int) {
+	t.Helper()
+	for range times {
+		for _, key := range keys {
+			r := l.Allow(t.Context(), Request{Limit: limit, Key: key})
+			require.NoError(t, r.Err)
+			require.True(t, r.Allowed)
+			if r.Leased {
+				leased++
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return leased
+}
+
+func manyKeys(n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, strconv.Itoa(i))
+	}
+	return keys
+}
+
+// TestRefillsTravelTogether: refills of keys that are hit rarely share round trips to the nodes, and come
+// before the hits have been used up.
+func TestRefillsTravelTogether(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var trips atomic.Int64
+				w := newTracedWorld(t, &redislanes.Trace{EndGroup: func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { trips.Add(1) }})
+				l, keys := w.limiter(t, Config{}), manyKeys(300)
+				limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				hitAll(t, l, limit, keys, 20)
+				began := trips.Load()
+				require.Greater(t, hitAll(t, l, limit, keys, 200), 300*200*999/1000)
+				refills := int64(0)
+				for _, key := range keys {
+					refills += l.leases.find(limit, key).Fills()
+				}
+				require.Greater(t, refills, int64(300))
+				require.Less(t, trips.Load()-began, refills/5)
+			})
+		})
+	}
+}
+
+// TestRefillsBesideASilentNode: it delays the refills of its own keys alone.
+func TestRefillsBesideASilentNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l, keys := w.limiter(t, Config{}), manyKeys(300)
+		limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour})
+		atWindow(time.Hour)
+		hitAll(t, l, limit, keys, 20)
+		silent := w.model.Nodes()[0].Addr()
+		var others, own []string
+		for _, key := range keys {
+			k := l.leases.find(limit, key)
+			if l.nodeOf((&refill{lease: k, window: windowAt(time.Now(), time.Hour)}).key()) == silent {
+				own = append(own, key)
+			} else {
+				others = append(others, key)
+			}
+		}
+		defer w.net.Impose("", silent, simnet.Conditions{Latency: time.Hour})()
+		before := l.leases.find(limit, others[0]).Fills()
+		for range 60 { // on all, so that refills of the silent node's keys are under way, too
+			for _, key := range own {
+				require.True(t, l.Allow(canceled(t), Request{Limit: limit, Key: key}).Allowed)
+			}
+			require.Equal(t, len(others), hitAll(t, l, limit, others, 1))
+		}
+		require.Greater(t, l.leases.find(limit, others[0]).Fills(), before)
+	})
+}
+
+// canceled returns a context that has ended: a call does not wait for Redis.
+func canceled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// waiting hits the key until a refill waits to be sent. It returns how many hits were used.
+func waiting(t *testing.T, l *Limiter, limit *Limit) (used int64) {
+	t.Helper()
+	for range 100 {
+		hitAll(t, l, limit, []string{"k"}, 1)
+		r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+		require.True(t, r.Allowed)
+		used += 2
+		l.leases.mu.Lock()
+		n := len(l.leases.waiting)
+		l.leases.mu.Unlock()
+		if n == 1 && used > 40 {
+			return used
+		}
+	}
+	t.Fatal("no refill waits")
+	return 0
+}
+
+// TestLookBesideAWaitingRefill: a refill that has not been sent changes nothing, and a look does not wait for it.
+func TestLookBesideAWaitingRefill(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: 1000 * time.Hour, Algorithm: algorithm})
+				atWindow(1000 * time.Hour)
+				used, began := waiting(t, l, limit), time.Now()
+				r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true})
+				require.Equal(t, 100_000-used, r.Remaining)
+				require.LessOrEqual(t, time.Since(began), time.Millisecond)
+			})
+		})
+	}
+}
+
+// TestEndOfAWaitingRefill: after Reset and after Close nothing is counted for a refill that has waited.
+func TestEndOfAWaitingRefill(t *testing.T) {
+	for name, reset := range map[string]bool{"Reset": true, "Close": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				l, other := w.limiter(t, Config{}), w.limiter(t, Config{})
+				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+				atWindow(time.Hour)
+				used := waiting(t, l, limit)
+				if reset {
+					require.NoError(t, l.Reset(t.Context(), limit, "k"))
+					used = 0
+				} else {
+					require.NoError(t, l.Close())
+				}
+				time.Sleep(time.Second)
+				require.Equal(t, used, other.count(t, limit, "k"))
+			})
+		})
+	}
+}
