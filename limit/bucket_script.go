@@ -12,23 +12,22 @@ import "github.com/redislanes/redislanes/pipeline"
 // is gone, taken or not: a full bucket has no room for it. So no more is given back than a
 // full bucket would have kept.
 //
-// KEYS[1] holds numbers: the end of what is taken, the length of a token, and the beginning
-// and end of each stretch that was given back. ARGV has the length of a token, the burst, the
-// cost (negative: to give back), the time (empty: the server's), and where the stretch begins
-// that is given back, or "last" for what was taken last, "look" to leave the bucket as it is,
-// "charge" to take the tokens also if there are too few, or "lease" to take as many tokens
-// as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. They are
-// to last for ARGV[7] microseconds, so their stretch lies ahead, if there is room. The reply has
-// whether the hit is allowed, or how many tokens a lease gets; how many are left; when the hit
-// may be allowed (after a charge: one token), or the stretch of a lease begins; when the bucket
-// is full, both from now; and where the stretch begins that was taken.
+// KEYS[1] holds "end length at=time,ahead" and, if there are any, " debt=number" and " from to" for each
+// stretch that was given back: the end of what is taken, the length of a token, when it was written, and
+// by how much the time of the line is ahead of the clock. If the clock has gone back, the time goes on from
+// where it was. After a charge, more may be taken than a full bucket has: the debt says by how much. Without
+// it, the end of what is taken is no later than that of an empty bucket. If a rule with a larger burst has
+// taken more, that is not forgotten: what takes nothing writes nothing.
 //
-// After a charge, more may be taken than a full bucket has. KEYS[1] then also holds by how much,
-// as debt=number. Without it, the end of what is taken is no later than that of an empty bucket. If
-// a rule with a larger burst has taken more, that is not forgotten: what takes nothing writes nothing.
+// ARGV has the length of a token, the burst, the cost (negative: to give back), the time (empty: the
+// server's), and where the stretch begins that is given back, or "last" for what was taken last, "look" to
+// leave the bucket as it is, "charge" to take the tokens also if there are too few, or "lease" to take as
+// many tokens as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. They
+// are to last for ARGV[7] microseconds, so their stretch lies ahead, if there is room.
 //
-// KEYS[1] also holds when it was written, and by how much the time of the line is ahead of the clock, as
-// at=number,number. If the clock has gone back, the time goes on from where it was.
+// The reply has whether the hit is allowed, or how many tokens a lease gets; how many are left; when the hit
+// may be allowed (after a charge: one token), or the stretch of a lease begins; when the bucket is full, both
+// from now; and where the stretch begins that was taken.
 //
 // KEYS[2], if there is one, makes the script take effect once: see runOnce.
 //
@@ -44,63 +43,45 @@ local last, given, kept = now, {}, 0 -- kept: the sum of what was given back
 local stored = redis.call("GET", KEYS[1])
 local same, back, off = true, false, 0
 if stored then
-  local numbers = {}
-  for word in string.gmatch(stored, "%S+") do
-    numbers[#numbers + 1] = tonumber(word)
-  end
-  local debt = tonumber(string.match(stored, "debt=(%S+)") or 0)
-  same = numbers[2] == per
-  local at, ahead = string.match(stored, "at=(%S+),(%S+)")
-  if at then
-    off = tonumber(ahead)
-    back = now + off < tonumber(at)
-    if back then off = tonumber(at) - now end
-    now = now + off
-  end
-  if not same then -- of another rule, as many tokens are missing
-    for i = 1, #numbers do
-      if i ~= 2 then numbers[i] = now + (numbers[i] - now) * per / numbers[2] end
-    end
-    debt = debt * per / numbers[2]
-  end
-  last = math.max(numbers[1], now)
+  local top, length, at, ahead, rest = string.match(stored, "^(%S+) (%S+) at=(%S+),(%S+)(.*)")
+  off = tonumber(ahead)
+  back = now + off < tonumber(at)
+  if back then off = tonumber(at) - now end
+  now = now + off
+  local scale, debt = per / tonumber(length), 0 -- of another rule, as many tokens are missing
+  same = scale == 1
+  last = math.max(now + (tonumber(top) - now) * scale, now)
+  if rest ~= "" then debt = tonumber(string.match(rest, "debt=(%S+)") or 0) * scale end
   if cost > 0 or not same then last = math.min(last, now + full + debt) end
-  for i = 3, #numbers, 2 do
-    local from, to = math.max(numbers[i], now), math.min(numbers[i + 1], last)
-    if to > from then
-      given[#given + 1] = {from, to}
-      kept = kept + to - from
+  if rest ~= "" then
+    for from, to in string.gmatch(rest, " ([%d.-]+) ([%d.-]+)") do
+      from = math.max(now + (tonumber(from) - now) * scale, now)
+      to = math.min(now + (tonumber(to) - now) * scale, last)
+      if to > from then
+        given[#given + 1] = {from, to}
+        kept = kept + to - from
+      end
     end
   end
 end
 
 -- At most eight stretches are kept. Two that are joined are taken to follow one
 -- another, which makes the later one end earlier.
-local function join(i)
-  given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
-  table.remove(given, i + 1)
-end
-local function trim()
-  while #given > 8 do
-    local nearest = 1
-    for i = 2, #given - 1 do
-      if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
+local join, trim
+if cost < 0 or ARGV[5] == "lease" then
+  function join(i)
+    given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
+    table.remove(given, i + 1)
+  end
+  function trim()
+    while #given > 8 do
+      local nearest = 1
+      for i = 2, #given - 1 do
+        if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
+      end
+      join(nearest)
     end
-    join(nearest)
   end
-end
-
-local function write()
-  if last <= now then
-    if stored then redis.call("DEL", KEYS[1]) end
-    return
-  end
-  local text = string.format("%.3f ", last) .. ARGV[1] .. string.format(" at=%.0f,%.0f", now, off)
-  if last > now + full then text = text .. string.format(" debt=%.3f", last - now - full) end
-  for _, stretch in ipairs(given) do
-    if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end
-  end
-  redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
 end
 
 local from, granted, ahead, writes = now, 1, 0, ARGV[5] ~= "look"
@@ -156,15 +137,13 @@ elseif ARGV[5] == "lease" then
 else
   local missing = need - (now + full - last) - kept
   if missing > 0.5 and not charge then
-    local at = now
+    local at, lacking = now, missing
     for _, stretch in ipairs(given) do -- nothing flows in while the present passes one
-      if missing <= stretch[1] - at then break end
-      missing, at = missing - (stretch[1] - at), stretch[2]
+      if lacking <= stretch[1] - at then break end
+      lacking, at = lacking - (stretch[1] - at), stretch[2]
     end
-    if writes and back then write() end
-    return {0, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), math.ceil(at + missing - now), math.ceil(last - now), 0}
-  end
-  if writes then
+    granted, ahead, from, writes = 0, math.ceil(at + lacking - now), 0, writes and back
+  elseif writes then
     local fits
     for i, stretch in ipairs(given) do
       if not fits and stretch[2] - stretch[1] >= need - 0.5 then fits = stretch end
@@ -183,13 +162,22 @@ else
       last = last + need
     end
     last = math.min(last, now + full + 3e15) -- a hundred years of debt
-  end
-  if missing > 0.5 then
-    granted, ahead = 0, math.ceil(per + last - now - full)
+    if missing > 0.5 then
+      granted, ahead = 0, math.ceil(per + last - now - full)
+    end
   end
 end
 
-if writes then write() end
+if writes and last > now then
+  local text = string.format("%.3f %s at=%.0f,%.0f", last, ARGV[1], now, off)
+  if last > now + full then text = text .. string.format(" debt=%.3f", last - now - full) end
+  for _, stretch in ipairs(given) do
+    if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end
+  end
+  redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
+elseif writes and stored then
+  redis.call("DEL", KEYS[1])
+end
 return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), ahead, math.ceil(last - now), math.floor(from)}
 `
 

@@ -190,6 +190,23 @@ func TestBucketOfTwoBursts(t *testing.T) {
 	require.True(t, l.Allow(t.Context(), Request{Limit: l.must(t, rule), Key: "k", Cost: 50}).Allowed, "of a rule that has changed")
 }
 
+// TestKeyThatHoldsNoBucket: the hit has an error, and the key stays as it is.
+func TestKeyThatHoldsNoBucket(t *testing.T) {
+	t.Parallel()
+	l, _ := bucketLimiter(t)
+	bucket := l.must(t, Rule{Name: "b", Limit: 10, Window: time.Hour, Algorithm: TokenBucket, FailClosed: true})
+	for _, value := range []string{"", "text", "1", "1 2 at=3", "a 2 at=3,4", "1 b at=3,4", "1 2 at=c,4", "1 2 at=3,d"} {
+		key := place{bucket.heads(0).now, "k"}.String()
+		require.NoError(t, l.client.Cmd(t.Context(), "SET", key, value).Err())
+		r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k"})
+		require.Error(t, r.Err, value)
+		require.False(t, r.Allowed, value)
+		got, err := l.client.Cmd(t.Context(), "GET", key).Text()
+		require.NoError(t, err)
+		require.Equal(t, value, got)
+	}
+}
+
 // TestTokensAreWhole: at times of today, whose fractions a double does not hold.
 func TestTokensAreWhole(t *testing.T) {
 	t.Parallel()

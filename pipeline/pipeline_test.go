@@ -95,6 +95,7 @@ func TestReplies(t *testing.T) {
 		left := p.Cmd("PTTL", "x")
 		least := p.Expire("x", time.Nanosecond)
 		array := p.Cmd("MGET", "", "absent")
+		list := p.Eval(pipeline.NewScript("return {3, -4}"), []string{"x"})
 		var viaRadix string
 		p.Append(radix.Cmd(&viaRadix, "GET", ""))
 		require.NoError(t, p.Do(within(t, 5*time.Second)))
@@ -123,6 +124,10 @@ func TestReplies(t *testing.T) {
 		n, err := left.Int()
 		require.NoError(t, err)
 		require.InDelta(t, 1500, n, 500)
+		numbers := []int64{9, 9, 9}
+		require.NoError(t, list.Into(&numbers))
+		require.Equal(t, []int64{3, -4}, numbers)
+		require.ErrorAs(t, array.Into(&numbers), new(*redislanes.DecodeError))
 		var both []*string
 		require.NoError(t, array.Into(&both))
 		require.Equal(t, binary, *both[0])

@@ -98,6 +98,12 @@ func (r Reply) Into(into any) error {
 	if err != nil {
 		return err
 	}
+	if ints, ok := into.(*[]int64); ok && ints != nil { // what most scripts reply, without reflection
+		if all, ok := resp.AppendInts((*ints)[:0], raw); ok {
+			*ints = all
+			return nil
+		}
+	}
 	if v := reflect.ValueOf(into); v.Kind() == reflect.Pointer && v.IsNil() {
 		return r.misfit(raw, fmt.Sprintf("a nil %T", into), errors.New("the pointer is nil"))
 	}

@@ -150,7 +150,7 @@ var counters = []promise{
 		{fault: "a smaller burst brings back what a larger one has taken", at: "limit.bucketText",
 			by: spelled("granted, writes = 0, back", "granted = 0"), tests: "./limit TestBucketOfTwoBursts"},
 		{fault: "a limit that was raised stays empty", at: "limit.bucketText",
-			by: spelled("same = numbers[2] == per", "same = true"), tests: "./limit TestRaisedBucket"},
+			by: spelled("same = scale == 1", "same, scale = true, 1"), tests: "./limit TestRaisedBucket"},
 		{fault: "the window before does not count", at: "limit.ask.judge",
 			by: instead("limit - a.now - a.window.share(a.before)", "limit - a.now"), tests: "./limit TestSlidingWindow"},
 		{fault: "more remains than the limit, of a key that was lost", at: "limit.call.failure",

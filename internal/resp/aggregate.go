@@ -1,6 +1,10 @@
 package resp
 
-import "strings"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // Array returns the elements of a complete reply that is an array, a set or a map; those of
 // a map are its names and values in turn. ok is false for any other reply. The elements are
@@ -43,4 +47,30 @@ func Map(reply []byte) (values map[string][]byte, ok bool) {
 		values[string(name)] = list[i+1]
 	}
 	return values, true
+}
+
+// AppendInts appends the elements of a complete reply that is an array of integers, with at least one
+// element. ok is false for any other reply, and if an integer has more than 18 digits; then nothing is
+// appended.
+func AppendInts(to []int64, reply []byte) (all []int64, ok bool) {
+	n, rest, ok := header(reply, '*')
+	if !ok || n <= 0 {
+		return to, false
+	}
+	const shortest = len(":1\r\n")
+	for all = slices.Grow(to, min(n, len(rest)/shortest)); n > 0; n-- { // what the header claims is not believed
+		end := bytes.IndexByte(rest, '\r')
+		if end < 2 || len(rest) < end+2 || rest[0] != ':' {
+			return to, false
+		}
+		v, ok := parseInt(rest[1:end])
+		if !ok {
+			return to, false
+		}
+		all, rest = append(all, v), rest[end+2:]
+	}
+	if len(rest) > 0 {
+		return to, false
+	}
+	return all, true
 }

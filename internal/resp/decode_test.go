@@ -120,6 +120,25 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestAppendInts: an array of integers is appended whole, and of any other reply nothing.
+func TestAppendInts(t *testing.T) {
+	for reply, want := range map[string][]int64{
+		"*1\r\n:7\r\n": {7}, "*3\r\n:-1\r\n:0\r\n:999999999999999999\r\n": {-1, 0, 999999999999999999},
+	} {
+		got, ok := AppendInts([]int64{5}, []byte(reply))
+		require.True(t, ok, "%q", reply)
+		require.Equal(t, append([]int64{5}, want...), got)
+	}
+	for _, reply := range []string{
+		"", "*", "*0\r\n", "*-1\r\n", "*1\r\n", "*1\r\n:1", "*1\r\n:1\r", "*1\r\n:\r\n", "*1\r\n:-\r\n", "*2\r\n:1\r\n", "*1\r\n:1\r\n:2\r\n",
+		"*1\r\n+1\r\n", "*2\r\n:1\r\n$1\r\n1\r\n", "~1\r\n:1\r\n", "*1\r\n:1x\r\n", "*1\r\n:1000000000000000000\r\n", ":1\r\n", "*999999999\r\n:1\r\n",
+	} {
+		got, ok := AppendInts([]int64{5}, []byte(reply))
+		require.False(t, ok, "%q", reply)
+		require.Equal(t, []int64{5}, got)
+	}
+}
+
 func TestArrayAndMap(t *testing.T) {
 	for reply, want := range map[string][]string{
 		"*0\r\n":                   {},
