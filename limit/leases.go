@@ -167,7 +167,7 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 func (a *ask) takeOne(l *Limiter, d *Decision, at time.Duration) (now *refill) {
 	k, n := a.lease, int64(0)
 	if d.Leased, n = k.Take(a.cost, at, k.limit.ends(a.window)); n > 0 {
-		now = &refill{lease: k, window: a.window, n: n, lasts: k.Lasts(n), ample: k.Ample(n)}
+		now = &refill{lease: k, window: a.window, n: n, lasts: k.Lasts(n)}
 		if now.mayWait(d.Leased) {
 			k.waits = now
 			l.leases.wait(now)

@@ -16,13 +16,13 @@ const lastsLong = 8 * lease.Tick
 // others of their route: a round trip of its own would cost more than the few hits of such a refill. A
 // silent node delays the refills of its own keys alone.
 type route struct {
-	now, before string // the nodes of a window's key, and of the key of the window before
-	tokens      bool
+	now, before   string // the nodes of a window's key, and of the key of the window before
+	tokens, ample bool
 }
 
 func (l *Limiter) routeOf(r *refill) route {
 	k := r.lease
-	of := route{now: l.nodeOf(r.key()), tokens: k.line != nil}
+	of := route{now: l.nodeOf(r.key()), tokens: k.line != nil, ample: r.ample && k.line == nil}
 	if k.limit.windows() == 2 {
 		of.before = l.nodeOf(k.limit.heads(r.window.number).before + k.key)
 	}
@@ -41,7 +41,7 @@ func (r *refill) key() string {
 // the hit that asks for it. A hit that finds no tokens waits for the refill. One that finds no hits of a
 // window asks Redis itself. A script that looks before it counts travels alone.
 func (r *refill) mayWait(leased bool) bool {
-	may := r.ample
+	may := r.lease.Ample(r.n)
 	if r.lease.line != nil {
 		may = leased
 	}
@@ -89,9 +89,9 @@ func (r *refill) begin() bool {
 	return true
 }
 
-// begins notes that the refill is under way. The lease is locked.
+// begins notes that the refill is under way, and how it asks. The lease is locked.
 func (k *keyLease) begins(r *refill) {
-	r.ended = make(chan struct{})
+	r.ended, r.ample = make(chan struct{}), k.Ample(r.n)
 	k.refilled, k.waits = r.ended, nil
 }
 
@@ -116,8 +116,10 @@ func (l *Limiter) askFor(all []*refill) {
 		l.drawTokens(ctx, all)
 	case r.ample:
 		l.countHits(ctx, all)
-	default: // it travels alone
-		r.err = l.refillHits(ctx, r)
+	default:
+		for _, r := range all {
+			r.err = l.refillHits(ctx, r)
+		}
 	}
 	for _, r := range all {
 		l.filled(r)

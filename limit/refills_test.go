@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // hitAll hits each key once every 100 ms, and returns how many hits leases have decided about.
@@ -157,4 +158,27 @@ func TestEndOfAWaitingRefill(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitingRefillWithCare: a refill waits, and a reply says that little is left. Then a script looks first, so
+// that nothing is counted beyond the limit.
+func TestWaitingRefillWithCare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		seen := new(ledger)
+		l, other := w.limiter(t, Config{Observer: seen}), w.limiter(t, Config{})
+		rule := Rule{Name: "user", Limit: 100_000, Window: time.Hour}
+		limit := l.must(t, rule)
+		atWindow(time.Hour)
+		used := waiting(t, l, limit)
+		k := l.leases.find(limit, "k")
+		rule.NoLease = true
+		cost := 100_000 - other.count(t, limit, "k") - 2
+		require.True(t, other.Allow(t.Context(), Request{Limit: other.must(t, rule), Key: "k", Cost: cost}).Allowed)
+		k.learn(k.number, 2, k.Fills())
+		before := seen.sums()
+		time.Sleep(2 * lease.Tick)
+		require.Equal(t, before, seen.sums())
+		require.Equal(t, 100_000, int(used+cost+k.leftIn(k.number)+2))
+	})
 }

@@ -127,6 +127,8 @@ var counters = []promise{
 			by: instead("at >= l.pause", "true"), tests: "./limit/internal/lease TestRefills"},
 		{fault: "Reset counts a refill that has waited", at: "limit.refill.begin",
 			by: never("k.waits != r"), tests: "./limit TestEndOfAWaitingRefill"},
+		{fault: "a refill that has waited is counted without care", at: "limit.keyLease.begins",
+			by: instead("k.Ample(r.n)", "true"), tests: "./limit TestWaitingRefillWithCare"},
 		{fault: "a refill waits although its hits are needed now", at: "limit.ask.takeOne",
 			by: always("now == nil"), tests: "./limit TestRefillBeyondTheLimit"},
 		{fault: "a silent node delays the refills of other nodes", at: "limit.Limiter.routeOf",
