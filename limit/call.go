@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
@@ -22,6 +23,8 @@ type call struct {
 	at      time.Time // the time of the call, or of its second part after a look
 	began   time.Time
 	costs   map[place]int64 // of a call of many requests, by key
+	refills []*refill       // that its leases ask for now
+	yields  bool            // a lease has decided whose refill is under way
 }
 
 // An ask is a request, and where its hits are.
@@ -47,6 +50,8 @@ type ask struct {
 	left    int64         // what it had when a look was read
 	excess  int64         // what it has given for hits that cost more than Redis had
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
+
+	refilled <-chan struct{} // closed when tokens have come that the call waits for; nil if it does not wait
 
 	returned int64    // how many returns of the lease had ended
 	reads    [2]*draw // of a look at windows, which counts nothing: this one, and the one before
@@ -99,13 +104,14 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 // prepare makes the hits and draws, unless leases decide; for a call that is denied only those
 // of charges. With look, they count nothing.
 func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
-	c.hits, c.draws = c.hits[:0], c.draws[:0]
+	c.hits, c.draws, c.yields = c.hits[:0], c.draws[:0], false
 	for i := range c.asks {
 		a := &c.asks[i]
-		a.look, a.asked, a.draw = look || a.only, false, nil
+		a.look, a.asked, a.draw, a.refilled = look || a.only, false, nil, nil
 		switch {
 		case c.denied && !a.charge || c.each[i].RetryAfter != 0:
-		case c.leases && !a.only && !a.charge && a.limit.rule.leased() && a.leased(ctx, l, c, &c.each[i]):
+		case c.leases && !a.only && !a.charge && a.limit.rule.leased() && a.leased(l, c, &c.each[i]):
+		case a.refilled != nil: // it waits until the refills of all have been sent
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:
@@ -113,6 +119,17 @@ func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
 		default:
 			c.addHits(&l.cfg, a)
 		}
+	}
+	l.sendTogether(c.refills)
+	clear(c.refills)
+	c.refills = c.refills[:0]
+	for i := range c.asks {
+		if a := &c.asks[i]; a.refilled != nil && !a.waits(ctx, l, c, &c.each[i]) {
+			c.addDraw(l, a)
+		}
+	}
+	if c.yields {
+		runtime.Gosched() // callers that never wait must not keep the refills' goroutines from running
 	}
 }
 

@@ -1,10 +1,8 @@
 package limit
 
 import (
-	"context"
 	"hash/maphash"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,17 +114,17 @@ func (s *leaseShard) get(k leaseKey) *keyLease {
 
 // leased reports whether the lease of the key has decided. If the call looks first, the lease
 // has only to have enough.
-func (a *ask) leased(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
+func (a *ask) leased(l *Limiter, c *call, d *Decision) bool {
 	if !a.look {
-		return a.take(ctx, l, c, d)
+		return a.take(l, c, d)
 	}
 	k := l.leases.find(a.limit, a.place.key)
 	return k != nil && k.leftIn(a.number()) >= a.cost
 }
 
 // take has the lease decide about the ask. It reports whether the lease had enough hits. If
-// not, the call asks Redis.
-func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
+// not, the call asks Redis, or waits for a refill of tokens.
+func (a *ask) take(l *Limiter, c *call, d *Decision) bool {
 	k := l.leases.of(a.limit, a.place.key, c.at)
 	if k == nil {
 		return false
@@ -136,30 +134,24 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	k.mu.Lock()
 	at := c.at.Sub(l.leases.epoch)
 	unused := k.roll(a.number(), at)
-	var now *refill
 	if k.number == a.number() && !k.over {
 		a.fills, a.returned = k.Fills(), k.returned
-		now = a.takeOne(l, d, at)
+		if now := a.takeOne(l, d, at); now != nil {
+			c.refills = append(c.refills, now)
+		}
 	}
 	refilled := k.refilled
 	a.taken(d)
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
-	if now != nil {
-		l.sendRefills([]*refill{now})
+	switch {
+	case d.Leased:
+		a.allow(d)
+		c.yields = c.yields || refilled != nil
+	case k.line != nil:
+		a.refilled = refilled
 	}
-	if refilled != nil && !d.Leased && k.line != nil {
-		a.waits(ctx, l, c, d, refilled)
-	}
-	if !d.Leased {
-		return false
-	}
-	if refilled != nil {
-		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
-	}
-	a.counted = true
-	a.allow(d)
-	return true
+	return d.Leased
 }
 
 // takeOne takes the hits from the lease, which is locked, if it has enough. It returns a refill that is to
@@ -182,7 +174,7 @@ func (a *ask) takeOne(l *Limiter, d *Decision, at time.Duration) (now *refill) {
 
 // allow fills in the decision of a lease.
 func (a *ask) allow(d *Decision) {
-	d.Leased, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
+	a.counted, d.Leased, d.Allowed, d.ResetAfter = true, true, true, a.resetAfter()
 	if a.limit.rule.Algorithm == TokenBucket {
 		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
 	}
@@ -198,29 +190,6 @@ func (a *ask) taken(d *Decision) {
 		d.from = a.tokens.From
 	}
 	d.Remaining = min(a.lease.Free(), a.limit.rule.burst()) // what is known may be old
-}
-
-// waits waits for a refill of tokens that is under way, and tries again. Asking Redis takes as long,
-// and the scripts of many callers would travel one by one, in front of the next refill.
-func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision, refilled <-chan struct{}) {
-	patience := time.NewTimer(l.cfg.Budget/2 - time.Since(c.began)) // the rest is for asking
-	defer patience.Stop()
-	select {
-	case <-refilled:
-	case <-patience.C:
-		return
-	case <-ctx.Done():
-		return
-	}
-	k := a.lease
-	k.mu.Lock()
-	gone := k.roll(a.number(), time.Since(l.leases.epoch))
-	if !k.over {
-		d.Leased = k.Again(a.cost)
-	}
-	a.taken(d)
-	k.mu.Unlock()
-	l.tellSome(k.limit, HitsUnused, gone)
 }
 
 // roll begins a later window. It returns how many hits nobody has used in the one before, or

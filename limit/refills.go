@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/limit/internal/lease"
@@ -62,18 +63,24 @@ func (l *Limiter) refillWaiting() {
 	waiting := s.waiting
 	s.waiting = nil
 	s.mu.Unlock()
-	if len(waiting) == 0 {
-		return
-	}
-	together := make(map[route][]*refill)
-	for _, r := range waiting {
-		if r.begin() {
+	l.sendTogether(slices.DeleteFunc(waiting, func(r *refill) bool { return !r.begin() }))
+}
+
+// sendTogether sends refills that have begun, those of a route together.
+func (l *Limiter) sendTogether(all []*refill) {
+	switch len(all) {
+	case 0:
+	case 1:
+		l.sendRefills([]*refill{all[0]})
+	default:
+		together := make(map[route][]*refill)
+		for _, r := range all {
 			of := l.routeOf(r)
 			together[of] = append(together[of], r)
 		}
-	}
-	for _, all := range together {
-		l.sendRefills(all)
+		for _, some := range together {
+			l.sendRefills(some)
+		}
 	}
 }
 
@@ -124,4 +131,31 @@ func (l *Limiter) askFor(all []*refill) {
 	for _, r := range all {
 		l.filled(r)
 	}
+}
+
+// waits waits for a refill of tokens that is under way, and tries again. Asking Redis takes as long,
+// and the scripts of many callers would travel one by one, in front of the next refill.
+func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
+	patience := time.NewTimer(l.cfg.Budget/2 - time.Since(c.began)) // the rest is for asking
+	defer patience.Stop()
+	select {
+	case <-a.refilled:
+	case <-patience.C:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+	k := a.lease
+	k.mu.Lock()
+	gone := k.roll(a.number(), time.Since(l.leases.epoch))
+	if !k.over {
+		d.Leased = k.Again(a.cost)
+	}
+	a.taken(d)
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, gone)
+	if d.Leased {
+		a.allow(d)
+	}
+	return d.Leased
 }

@@ -182,3 +182,29 @@ func TestWaitingRefillWithCare(t *testing.T) {
 		require.Equal(t, 100_000, int(used+cost+k.leftIn(k.number)+2))
 	})
 }
+
+// TestFirstLeasesOfACall: a call waits for the refills of all its buckets at once.
+func TestFirstLeasesOfACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		bucket := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: TokenBucket})
+		var requests []Request
+		for _, key := range manyKeys(5) {
+			requests = append(requests, Request{Limit: bucket, Key: key})
+		}
+		require.True(t, l.Allow(t.Context(), requests...).Allowed) // connects, and loads the script
+		leased := 0
+		for range 20 {
+			began := time.Now()
+			r := l.Allow(t.Context(), requests...)
+			require.NoError(t, r.Err)
+			require.True(t, r.Allowed)
+			if r.Leased {
+				leased++
+			}
+			require.LessOrEqual(t, time.Since(began), 1100*time.Microsecond, "two trips")
+			time.Sleep(50 * time.Millisecond)
+		}
+		require.Greater(t, leased, 10)
+	})
+}

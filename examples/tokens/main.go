@@ -75,7 +75,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer client.Close()
-	limiter, err := limit.New(client, limit.Config{Prefix: fmt.Sprintf("tokens:%d:", time.Now().UnixNano())})
+	limiter, err := limit.New(client, limit.Config{
+		Prefix: fmt.Sprintf("tokens:%d:", time.Now().UnixNano()),
+		Budget: 10 * time.Second, // a model takes as long, and a hit whose outcome is unknown stays counted
+	})
 	if err != nil {
 		return err
 	}
