@@ -48,7 +48,7 @@ if stored then
   back = now + off < tonumber(at)
   if back then off = tonumber(at) - now end
   now = now + off
-  local scale, debt = per / tonumber(length), 0 -- of another rule, as many tokens are missing
+  local scale, debt = per / tonumber(length), 0 -- 1, unless the rule has changed: then as many tokens are missing
   same = scale == 1
   last = math.max(now + (tonumber(top) - now) * scale, now)
   if rest ~= "" then debt = tonumber(string.match(rest, "debt=(%S+)") or 0) * scale end

@@ -102,7 +102,8 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 }
 
 // prepare makes the hits and draws, unless leases decide; for a call that is denied only those
-// of charges. With look, they count nothing.
+// of charges. With look, they count nothing. It sends the refills of the leases, and waits for those
+// that bring tokens for the call, for half of the budget at most.
 func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
 	c.hits, c.draws, c.yields = c.hits[:0], c.draws[:0], false
 	for i := range c.asks {
@@ -346,7 +347,7 @@ const largeCall = 256
 func (c *call) end() {
 	c.costs = nil
 	if c.each = nil; cap(c.asks) > largeCall {
-		c.asks, c.hits, c.draws = nil, nil, nil
+		c.asks, c.hits, c.draws, c.refills = nil, nil, nil, nil
 	}
 	clear(c.asks[:cap(c.asks)])
 	clear(c.hits[:cap(c.hits)])

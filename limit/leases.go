@@ -21,8 +21,8 @@ type leases struct {
 	tending atomic.Bool // a goroutine looks after them
 	shards  [leaseShards]leaseShard
 
-	mu      sync.Mutex
-	waiting []*refill // that have not been sent
+	mu     sync.Mutex
+	unsent []*refill // those of all keys; some are over
 }
 
 type leaseShard struct {
@@ -50,7 +50,7 @@ type keyLease struct {
 	settled   chan struct{} // closed when they have ended; nil if there are none
 	returned  int64         // those that have ended
 
-	waits    *refill       // for others to travel with
+	unsent   *refill       // the next look at the leases sends it
 	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
@@ -134,13 +134,14 @@ func (a *ask) take(l *Limiter, c *call, d *Decision) bool {
 	k.mu.Lock()
 	at := c.at.Sub(l.leases.epoch)
 	unused := k.roll(a.number(), at)
+	var refilled chan struct{}
 	if k.number == a.number() && !k.over {
 		a.fills, a.returned = k.Fills(), k.returned
 		if now := a.takeOne(l, d, at); now != nil {
 			c.refills = append(c.refills, now)
 		}
+		refilled = k.refilled
 	}
-	refilled := k.refilled
 	a.taken(d)
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
@@ -158,16 +159,20 @@ func (a *ask) take(l *Limiter, c *call, d *Decision) bool {
 // be sent now, or nil.
 func (a *ask) takeOne(l *Limiter, d *Decision, at time.Duration) (now *refill) {
 	k, n := a.lease, int64(0)
-	if d.Leased, n = k.Take(a.cost, at, k.limit.ends(a.window)); n > 0 {
+	d.Leased, n = k.Take(a.cost, at, k.limit.ends(a.window))
+	switch {
+	case n > 0:
 		now = &refill{lease: k, window: a.window, n: n, lasts: k.Lasts(n)}
 		if now.mayWait(d.Leased) {
-			k.waits = now
-			l.leases.wait(now)
+			k.unsent = now
+			l.leases.keep(now)
 			return nil
 		}
-	} else if now = k.waits; now == nil || d.Leased {
+	case d.Leased || k.unsent == nil || a.cost > k.Left()+k.unsent.n:
 		return nil
-	} // else its hits are needed now
+	default: // the hit would have been decided with what was not sent
+		now = k.unsent
+	}
 	k.begins(now)
 	return now
 }
@@ -196,7 +201,7 @@ func (a *ask) taken(d *Decision) {
 // how many tokens have flowed in meanwhile.
 func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 	if number > k.number {
-		unused, k.number, k.waits = k.Next(k.limit.rule.burst()), number, nil
+		unused, k.number, k.unsent = k.Next(k.limit.rule.burst()), number, nil
 	}
 	gone := k.line.Expire(at)
 	k.Lose(gone)
@@ -221,7 +226,7 @@ func (s *leases) stop(head, key string, drop bool) (all []stopped) {
 				k.mu.Lock()
 				left := k.Left()
 				k.Lose(left)
-				k.over, k.number, k.waits = true, math.MaxInt64, nil
+				k.over, k.number, k.unsent = true, math.MaxInt64, nil
 				k.mu.Unlock()
 				if all = append(all, stopped{k, left}); drop {
 					delete(shard.keys, name)
@@ -272,7 +277,8 @@ func (k *keyLease) leftIn(number int64) int64 {
 	return k.Left()
 }
 
-// tend has a goroutine look after the leases, until there are none. The caller is inside.
+// tend has a goroutine look after the leases, until there are none: it returns hits that nobody uses, and
+// sends refills that could wait. The caller is inside.
 func (l *Limiter) tend() {
 	if l.leases.tending.Load() || !l.leases.tending.CompareAndSwap(false, true) {
 		return
@@ -286,7 +292,7 @@ func (l *Limiter) tend() {
 			select {
 			case <-tick.C:
 				next = l.leases.idle(l, next, time.Now())
-				l.refillWaiting()
+				l.sendUnsent()
 			case <-l.backlog.closed:
 				l.leases.closed.Store(true)
 				l.leases.idle(l, 0, time.Now())
@@ -343,7 +349,7 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 			k.Lose(k.Left())
 		}
 		if over && (surplus == 0 && k.returning == 0 || s.closed.Load()) { // looks have to know of a return
-			k.over, k.waits = true, nil
+			k.over, k.unsent = true, nil
 			delete(shard.keys, name)
 			s.n.Add(-1)
 		}

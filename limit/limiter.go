@@ -263,7 +263,8 @@ type Result struct {
 //   - two, for a call of several requests if one of them was denied before in this window: the
 //     first looks, the second counts;
 //   - one or two more, for a look, if the lease on its key changes meanwhile;
-//   - one more, for a bucket, if only Redis and the lease together have enough tokens.
+//   - one more, for a bucket, if only Redis and the lease together have enough tokens, or if the
+//     lease gets more of them and those are too few.
 //
 // If the outcome of a hit or of a return is unknown, the hits stay counted until their window ends.
 // The limit may then allow fewer hits, never more.

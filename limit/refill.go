@@ -144,17 +144,19 @@ func numbersOf(reply pipeline.Reply, n int) (numbers []int64, err error) {
 	return numbers, err
 }
 
-// filled puts what was granted into the lease. What comes too late for that is returned, or
-// lost if its window has ended.
-func (l *Limiter) filled(r *refill) {
-	k, unused, late := r.lease, int64(0), int64(0)
+// filled puts what was granted into the lease. It returns what comes too late for that and is to be given
+// back. What comes after its window has ended is lost.
+func (l *Limiter) filled(r *refill) (late []owed) {
+	k, unused := r.lease, int64(0)
 	counted, lost := r.granted+r.excess, int64(0)
 	k.mu.Lock()
 	switch {
 	case k.number != k.limit.number(r.window): // also after Reset, which has deleted the key
 		unused, r.excess = counted, 0
 	case k.over:
-		late = r.granted
+		if r.granted > 0 {
+			late = []owed{k.owed(l, r)}
+		}
 	case r.err != nil:
 		k.Failed()
 	default:
@@ -177,9 +179,7 @@ func (l *Limiter) filled(r *refill) {
 	l.tellSome(k.limit, HitsLeased, counted)
 	l.tellSome(k.limit, HitsLost, lost)
 	l.tellSome(k.limit, HitsUnused, unused)
-	if late > 0 {
-		l.backlog.offer([]owed{k.owed(l, r)})
-	}
+	return late
 }
 
 // owed is the return of what was granted.

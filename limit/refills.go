@@ -9,21 +9,22 @@ import (
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
-// lastsLong is how long the hits of a refill last that may wait for others: a quarter of the lease is left
-// when it is asked for, which is enough for two ticks.
+// lastsLong is how long the hits of a refill last that may wait for others, at least. When a key that is hit
+// one by one asks for them, it still has a quarter of a lease, which is enough for two ticks.
 const lastsLong = 8 * lease.Tick
 
 // A route is the nodes that have a refill's keys, and how it asks them. Refills that may wait travel with
 // others of their route: a round trip of its own would cost more than the few hits of such a refill. A
-// silent node delays the refills of its own keys alone.
+// silent node delays the refills of its own keys alone, as far as the client's map is up to date.
 type route struct {
-	now, before   string // the nodes of a window's key, and of the key of the window before
-	tokens, ample bool
+	now, before string // the nodes of a window's key, and of the key of the window before
+	tokens      bool
+	nth         int // of the buckets in a slot: in a pipeline, a script of the same slot would be sent with its text
 }
 
 func (l *Limiter) routeOf(r *refill) route {
 	k := r.lease
-	of := route{now: l.nodeOf(r.key()), tokens: k.line != nil, ample: r.ample && k.line == nil}
+	of := route{now: l.nodeOf(r.key()), tokens: k.line != nil}
 	if k.limit.windows() == 2 {
 		of.before = l.nodeOf(k.limit.heads(r.window.number).before + k.key)
 	}
@@ -40,7 +41,7 @@ func (r *refill) key() string {
 
 // mayWait reports whether the refill may travel with others. leased says whether the lease has decided about
 // the hit that asks for it. A hit that finds no tokens waits for the refill. One that finds no hits of a
-// window asks Redis itself. A script that looks before it counts travels alone.
+// window asks Redis itself.
 func (r *refill) mayWait(leased bool) bool {
 	may := r.lease.Ample(r.n)
 	if r.lease.line != nil {
@@ -49,47 +50,32 @@ func (r *refill) mayWait(leased bool) bool {
 	return may && r.lasts >= lastsLong
 }
 
-// wait keeps the refill until the next look at the leases.
-func (s *leases) wait(r *refill) {
+// careful reports whether a script looks before it counts. Such a refill travels alone.
+func (r *refill) careful() bool { return r.lease.line == nil && !r.ample }
+
+// keep keeps the refill until the next look at the leases.
+func (s *leases) keep(r *refill) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waiting = append(s.waiting, r)
+	s.unsent = append(s.unsent, r)
 }
 
-// refillWaiting sends the refills that have waited. The caller is inside.
-func (l *Limiter) refillWaiting() {
+// sendUnsent sends the refills that have waited. The caller is inside.
+func (l *Limiter) sendUnsent() {
 	s := l.leases
 	s.mu.Lock()
-	waiting := s.waiting
-	s.waiting = nil
+	unsent := s.unsent
+	s.unsent = nil
 	s.mu.Unlock()
-	l.sendTogether(slices.DeleteFunc(waiting, func(r *refill) bool { return !r.begin() }))
+	l.sendTogether(slices.DeleteFunc(unsent, func(r *refill) bool { return !r.begin() }))
 }
 
-// sendTogether sends refills that have begun, those of a route together.
-func (l *Limiter) sendTogether(all []*refill) {
-	switch len(all) {
-	case 0:
-	case 1:
-		l.sendRefills([]*refill{all[0]})
-	default:
-		together := make(map[route][]*refill)
-		for _, r := range all {
-			of := l.routeOf(r)
-			together[of] = append(together[of], r)
-		}
-		for _, some := range together {
-			l.sendRefills(some)
-		}
-	}
-}
-
-// begin reports whether the refill still waits. Then it begins.
+// begin reports whether the refill is still to be sent. Then it begins.
 func (r *refill) begin() bool {
 	k := r.lease
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.waits != r {
+	if k.unsent != r {
 		return false
 	}
 	k.begins(r)
@@ -99,41 +85,63 @@ func (r *refill) begin() bool {
 // begins notes that the refill is under way, and how it asks. The lease is locked.
 func (k *keyLease) begins(r *refill) {
 	r.ended, r.ample = make(chan struct{}), k.Ample(r.n)
-	k.refilled, k.waits = r.ended, nil
+	k.refilled, k.unsent = r.ended, nil
 }
 
-// sendRefills sends refills of one route.
-func (l *Limiter) sendRefills(all []*refill) {
+// sendTogether sends refills that have begun, those of a route together. The caller is inside.
+func (l *Limiter) sendTogether(all []*refill) {
+	if len(all) == 1 {
+		l.send([]*refill{all[0]})
+	}
+	if len(all) <= 1 {
+		return
+	}
+	together, inSlot := make(map[route][]*refill), make(map[uint16]int)
+	for _, r := range all {
+		if r.careful() {
+			l.send([]*refill{r})
+			continue
+		}
+		of := l.routeOf(r)
+		if of.tokens {
+			slot := cluster.Slot(r.key())
+			of.nth = inSlot[slot]
+			inSlot[slot]++
+		}
+		together[of] = append(together[of], r)
+	}
+	for _, some := range together {
+		for few := range slices.Chunk(some, owedAtOnce) {
+			l.send(few)
+		}
+	}
+}
+
+// send asks Redis for the hits of refills of one route, behind the callers' backs. Like a return, it has time
+// until the outcome is known: if that never is, the hits stay counted.
+func (l *Limiter) send(all []*refill) {
 	l.inside.Stay()
 	go func() {
 		defer l.inside.Leave()
-		for some := range slices.Chunk(all, owedAtOnce) {
-			l.askFor(some)
+		ctx, cancel := context.WithTimeout(l.life, returnTime)
+		defer cancel()
+		switch r := all[0]; {
+		case r.lease.line != nil:
+			l.drawTokens(ctx, all)
+		case r.ample:
+			l.countHits(ctx, all)
+		default:
+			r.err = l.refillHits(ctx, r)
 		}
+		var late []owed
+		for _, r := range all {
+			late = append(late, l.filled(r)...)
+		}
+		l.backlog.offer(late)
 	}()
 }
 
-// askFor asks Redis. Like a return, it has time until the outcome is known: if that never is, the hits
-// stay counted.
-func (l *Limiter) askFor(all []*refill) {
-	ctx, cancel := context.WithTimeout(l.life, returnTime)
-	defer cancel()
-	switch r := all[0]; {
-	case r.lease.line != nil:
-		l.drawTokens(ctx, all)
-	case r.ample:
-		l.countHits(ctx, all)
-	default:
-		for _, r := range all {
-			r.err = l.refillHits(ctx, r)
-		}
-	}
-	for _, r := range all {
-		l.filled(r)
-	}
-}
-
-// waits waits for a refill of tokens that is under way, and tries again. Asking Redis takes as long,
+// waits waits for a refill of tokens that is under way, and tries again. It reports whether the lease has decided. Asking Redis takes as long,
 // and the scripts of many callers would travel one by one, in front of the next refill.
 func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	patience := time.NewTimer(l.cfg.Budget/2 - time.Since(c.began)) // the rest is for asking
@@ -141,8 +149,11 @@ func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision) bool 
 	select {
 	case <-a.refilled:
 	case <-patience.C:
-		return false
 	case <-ctx.Done():
+	}
+	select { // several may have happened
+	case <-a.refilled:
+	default:
 		return false
 	}
 	k := a.lease

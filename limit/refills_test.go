@@ -3,11 +3,13 @@ package limit
 import (
 	"context"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -53,10 +55,7 @@ func TestRefillsTravelTogether(t *testing.T) {
 				hitAll(t, l, limit, keys, 20)
 				began := trips.Load()
 				require.Greater(t, hitAll(t, l, limit, keys, 200), 300*200*999/1000)
-				refills := int64(0)
-				for _, key := range keys {
-					refills += l.leases.find(limit, key).Fills()
-				}
+				refills := l.fills(limit, keys)
 				require.Greater(t, refills, int64(300))
 				require.Less(t, trips.Load()-began, refills/5)
 			})
@@ -110,7 +109,7 @@ func waiting(t *testing.T, l *Limiter, limit *Limit) (used int64) {
 		require.True(t, r.Allowed)
 		used += 2
 		l.leases.mu.Lock()
-		n := len(l.leases.waiting)
+		n := len(l.leases.unsent)
 		l.leases.mu.Unlock()
 		if n == 1 && used > 40 {
 			return used
@@ -207,4 +206,113 @@ func TestFirstLeasesOfACall(t *testing.T) {
 		}
 		require.Greater(t, leased, 10)
 	})
+}
+
+// TestCloseDuringRefills: what Redis grants while the limiter is closed is given back, of many keys at once.
+func TestCloseDuringRefills(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, seen := newWorld(t), new(ledger)
+				l, other, keys := w.limiter(t, Config{Observer: seen}), w.limiter(t, Config{}), manyKeys(200)
+				limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				hitAll(t, l, limit, keys, 20)
+				defer w.net.Impose("", "", simnet.Conditions{Latency: 5 * time.Millisecond})()
+				used, underWay := int64(20), 0
+				for ; underWay < 100; used++ {
+					hitAll(t, l, limit, keys, 1)
+					underWay = 0
+					for _, key := range keys {
+						require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: key}).Allowed)
+					}
+					used++
+					time.Sleep(lease.Tick + time.Millisecond)
+					for _, key := range keys {
+						k := l.leases.find(limit, key)
+						k.mu.Lock()
+						if k.refilled != nil {
+							underWay++
+						}
+						k.mu.Unlock()
+					}
+				}
+				require.NoError(t, l.Close())
+				require.Zero(t, seen.sums()[HitsLost])
+				for _, key := range keys {
+					require.Equal(t, used, other.count(t, limit, key))
+				}
+			})
+		})
+	}
+}
+
+// TestRefillsOfASlot: buckets whose keys share a slot do not make the client send the script's text.
+func TestRefillsOfASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bytes atomic.Int64
+		w := newTracedWorld(t, &redislanes.Trace{EndGroup: func(_ context.Context, g redislanes.GroupStart, _ redislanes.GroupInfo) { bytes.Add(int64(g.Bytes)) }})
+		l := w.limiter(t, Config{})
+		bucket := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: TokenBucket})
+		var keys []string
+		for _, key := range manyKeys(50) {
+			keys = append(keys, "{tag}"+key)
+		}
+		hitAll(t, l, bucket, keys, 20)
+		before, refills := bytes.Load(), -l.fills(bucket, keys)
+		hitAll(t, l, bucket, keys, 100)
+		refills += l.fills(bucket, keys)
+		require.Greater(t, refills, int64(50))
+		require.Less(t, (bytes.Load()-before)/refills, int64(500))
+	})
+}
+
+// TestDearHitBesideAWaitingRefill: a hit that costs more than the refill would bring does not need it.
+func TestDearHitBesideAWaitingRefill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		bucket := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, Algorithm: TokenBucket})
+		waiting(t, l, bucket)
+		began, k := time.Now(), l.leases.find(bucket, "k")
+		require.True(t, l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: 1000}).Allowed)
+		require.LessOrEqual(t, time.Since(began), time.Millisecond)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		require.NotNil(t, k.unsent)
+	})
+}
+
+// TestHitDuringReset: a call does not wait for tokens that Reset has made useless.
+func TestHitDuringReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Budget: 10 * time.Second})
+		bucket := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Minute, Algorithm: TokenBucket})
+		hit := Request{Limit: bucket, Key: "k"}
+		warm(t, l, hit)
+		lift := w.net.Impose("", "", simnet.Conditions{Latency: 50 * time.Millisecond})
+		defer lift()
+		k := l.leases.find(bucket, "k")
+		for under := false; !under; {
+			require.True(t, l.Allow(t.Context(), hit).Allowed)
+			k.mu.Lock()
+			under = k.refilled != nil
+			k.mu.Unlock()
+		}
+		var reset sync.WaitGroup
+		reset.Go(func() { assert.NoError(t, l.Reset(t.Context(), bucket, "k")) })
+		time.Sleep(10 * time.Millisecond)
+		began := time.Now()
+		require.True(t, l.Allow(t.Context(), hit).Allowed)
+		require.LessOrEqual(t, time.Since(began), 101*time.Millisecond, "one trip")
+		reset.Wait()
+	})
+}
+
+// fills returns how many refills the leases of the keys have had.
+func (l *Limiter) fills(limit *Limit, keys []string) (n int64) {
+	for _, key := range keys {
+		n += l.leases.find(limit, key).Fills()
+	}
+	return n
 }

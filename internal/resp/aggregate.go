@@ -51,7 +51,7 @@ func Map(reply []byte) (values map[string][]byte, ok bool) {
 
 // AppendInts appends the elements of a complete reply that is an array of integers, with at least one
 // element. ok is false for any other reply, and if an integer has more than 18 digits; then nothing is
-// appended.
+// appended, but what follows the elements of to may be overwritten.
 func AppendInts(to []int64, reply []byte) (all []int64, ok bool) {
 	n, rest, ok := header(reply, '*')
 	if !ok || n <= 0 {

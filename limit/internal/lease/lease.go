@@ -62,8 +62,8 @@ func (l *Lease) Begin(hits int64, at time.Duration) {
 }
 
 // Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
-// how many hits the caller must now ask for: then it must call [Lease.Filled] or
-// [Lease.Failed]. A hit that costs more than the lease should have asks for nothing, since its
+// how many hits the caller must ask for, soon: then it must call [Lease.Filled] or
+// [Lease.Failed], unless the window or the lease ends before. A hit that costs more than the lease should have asks for nothing, since its
 // refill would hold hits that the next such hit cannot use. ends is when the window does, from now.
 func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
 	l.note(cost, at)
