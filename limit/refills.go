@@ -40,12 +40,12 @@ func (r *refill) key() string {
 }
 
 // mayWait reports whether the refill may travel with others. leased says whether the lease has decided about
-// the hit that asks for it. A hit that finds no tokens waits for the refill. One that finds no hits of a
-// window asks Redis itself.
+// the hit that asks for it. If not, a hit on a window asks Redis itself, and so does the hit that a bucket's
+// lease begins with. Later hits that find no tokens wait for the refill.
 func (r *refill) mayWait(leased bool) bool {
 	may := r.lease.Ample(r.n)
 	if r.lease.line != nil {
-		may = leased
+		may = leased || r.lease.Fills() == 0
 	}
 	return may && r.lasts >= lastsLong
 }
