@@ -90,10 +90,11 @@ func (k *keyLease) begins(r *refill) {
 
 // sendTogether sends refills that have begun, those of a route together. The caller is inside.
 func (l *Limiter) sendTogether(all []*refill) {
-	if len(all) == 1 {
+	switch len(all) {
+	case 0:
+		return
+	case 1: // as most do that do not wait
 		l.send([]*refill{all[0]})
-	}
-	if len(all) <= 1 {
 		return
 	}
 	together, inSlot := make(map[route][]*refill), make(map[uint16]int)
@@ -141,8 +142,9 @@ func (l *Limiter) send(all []*refill) {
 	}()
 }
 
-// waits waits for a refill of tokens that is under way, and tries again. It reports whether the lease has decided. Asking Redis takes as long,
-// and the scripts of many callers would travel one by one, in front of the next refill.
+// waits waits for a refill of tokens that is under way, and tries again. It reports whether the lease has
+// decided. Asking Redis takes as long, and the scripts of many callers would travel one by one, in front of
+// the next refill.
 func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	patience := time.NewTimer(l.cfg.Budget/2 - time.Since(c.began)) // the rest is for asking
 	defer patience.Stop()
