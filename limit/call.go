@@ -24,7 +24,7 @@ type call struct {
 	began   time.Time
 	costs   map[place]int64 // of a call of many requests, by key
 	refills []*refill       // that its leases ask for now
-	yields  bool            // a lease has decided whose refill is under way
+	yields  bool            // a lease has decided, and its refill is under way
 }
 
 // An ask is a request, and where its hits are.

@@ -39,9 +39,9 @@ func (r *refill) key() string {
 	return k.limit.heads(k.limit.number(r.window)).now + k.key
 }
 
-// mayWait reports whether the refill may travel with others. leased says whether the lease has decided about
-// the hit that asks for it. If not, a hit on a window asks Redis itself, and so does the hit that a bucket's
-// lease begins with. Later hits that find no tokens wait for the refill.
+// mayWait reports whether the refill may travel with others. leased says whether the lease has decided the
+// hit that caused the refill. Otherwise that hit asks Redis: always if it is of a window, and in a bucket if
+// it is the first one of the lease. Other hits on an empty bucket wait for the refill, so it is sent now.
 func (r *refill) mayWait(leased bool) bool {
 	may := r.lease.Ample(r.n)
 	if r.lease.line != nil {

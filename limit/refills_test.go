@@ -256,7 +256,8 @@ func TestCloseDuringRefills(t *testing.T) {
 	}
 }
 
-// TestRefillsOfASlot: buckets whose keys share a slot do not make the client send the script's text.
+// TestRefillsOfASlot: if the keys of several buckets share a slot, their refills still do not send the script's
+// text.
 func TestRefillsOfASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var bytes atomic.Int64

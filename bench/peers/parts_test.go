@@ -40,7 +40,7 @@ func TestPartsOfProfile(t *testing.T) {
 	var encoded bytes.Buffer
 	require.NoError(t, pprof.StartCPUProfile(&encoded))
 	n := big.NewInt(3)
-	for began := cpuTime(); cpuTime()-began < 300*time.Millisecond; { // of which a sample is taken every 10 ms
+	for began := cpuTime(); cpuTime()-began < 300*time.Millisecond; { // one sample every 10 ms
 		new(big.Int).Exp(n, big.NewInt(1<<14), nil)
 	}
 	pprof.StopCPUProfile()

@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer client.Close()
 	limiter, err := limit.New(client, limit.Config{
 		Prefix: fmt.Sprintf("tokens:%d:", time.Now().UnixNano()),
-		Budget: 10 * time.Second, // a user waits for the model anyway, and a reservation whose outcome is unknown stays counted
+		Budget: 10 * time.Second, // far less than the model takes; after a timeout the reserved tokens may stay counted
 	})
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ type decision struct {
 	Allowed bool
 	Leased  bool
 
-	slack int64 // if it was denied: how many hits may have been counted, at most, besides the allowed ones
+	slack int64 // of a denied call: at most so many hits may have been counted in addition to the allowed ones
 }
 
 // A told is what an observer was told about hits.
