@@ -183,8 +183,9 @@ func (e *DecodeError) As(target any) bool { return errors.As(e.Cause, target) }
 // Format prints Error for every verb: fmt would print the fields for %#v.
 func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
 
-// A PipelineError says that commands of a pipeline failed. The replies have the error
-// of each.
+// A PipelineError says that commands of a pipeline failed. The replies have the error of each.
+// errors.Is and errors.As look at First alone: if they find [ErrNotSent], other commands may have
+// run. Before a command is sent again, ask its own Reply or Hit.
 type PipelineError struct {
 	Failed, Total int   // numbers of commands
 	First         error // the error of the first command that failed

@@ -52,13 +52,12 @@ type Trace struct {
 	ConnClosed func(c CloseInfo)
 
 	// TopologyChanged is called once a map of the slots is in use that differs from the one
-	// before, the first map included. What MOVED teaches is told with the map that is
-	// fetched because of it. The next map is fetched when it has returned.
+	// before, the first map included. A MOVED is no call by itself: the map that is
+	// fetched because of it may be one. The next map is fetched when the function has returned.
 	TopologyChanged func(c TopologyChange)
 
-	// Stats is given Client.Stats, once, before Config.New returns, which fails if there is
-	// an error. The function that it is given may be called at any time, also when the
-	// client is closed, and must not keep the client from being closed.
+	// Stats is called once, before Config.New returns, with Client.Stats. If it returns an
+	// error, New fails. It may keep read, which may be called at any time, also after Close.
 	Stats func(read func() Stats) error
 }
 

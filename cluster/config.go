@@ -31,8 +31,8 @@ type Config struct {
 	// hints are followed; negative for never.
 	RefreshEvery time.Duration
 
-	// MaxRedirects is how many MOVED and ASK one request follows before the
-	// server's reply stands. Default 8, at most 1,024; negative for none.
+	// MaxRedirects is how many MOVED and ASK each command follows. The next one is the
+	// command's error. Default 8, at most 1,024; negative for none.
 	MaxRedirects int
 
 	// RetryWindow is how long, after an outage begins, the client retries commands that did
@@ -50,7 +50,8 @@ type Config struct {
 	// it falls silent. The client notices that half a second later. From then on, calls that
 	// have less time left than RetryWindow do not wait for the node.
 	//
-	// Default 1 s, in which a failover may happen, at least 1 ms. [WhileContextLasts] lets
+	// Default 1 s, at least 1 ms. Most graceful failovers end within 1 s. After a crash a
+	// failover takes longer than the servers' cluster-node-timeout. [WhileContextLasts] lets
 	// calls wait for as long as their contexts; a negative value means no retries.
 	RetryWindow time.Duration
 

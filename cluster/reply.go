@@ -23,8 +23,8 @@ type Reply engine.Reply
 
 // Idempotent marks a pipeline's command as one that may run twice without harm. If its outcome is
 // unknown, it is sent again. If the repeat fails, the outcome stays unknown
-// (redislanes.ErrUnknownOutcome). Commands that only read need no mark. Call it before Do. It
-// returns r.
+// (redislanes.ErrUnknownOutcome). Commands that only read need no mark. It has no effect after Do, or
+// on a Reply of Client.Cmd, which was sent already. It returns r.
 func (r Reply) Idempotent() Reply {
 	engine.Reply(r).Repeatable()
 	return r
@@ -32,15 +32,15 @@ func (r Reply) Idempotent() Reply {
 
 // Slow marks a pipeline's command as slow. In a laned pool, slow commands travel on lanes of their
 // own (pool.Laned.SlowLanes) and do not delay other callers. The pipeline's other commands for the
-// same slot travel with it, to keep their order. Commands in [Config.Slow] need no mark. Call it
-// before Do. It returns r.
+// same slot travel with it, to keep their order. Commands in [Config.Slow] need no mark. It has
+// no effect after Do, or on a Reply of Client.Cmd. It returns r.
 func (r Reply) Slow() Reply {
 	engine.Reply(r).SetSlow(true)
 	return r
 }
 
-// Fast marks a pipeline's command as not slow, such as an LRANGE of a few elements. Call it before
-// Do. It returns r.
+// Fast marks a pipeline's command as not slow, such as an LRANGE of a few elements. It has no
+// effect after Do, or on a Reply of Client.Cmd. It returns r.
 func (r Reply) Fast() Reply {
 	engine.Reply(r).SetSlow(false)
 	return r

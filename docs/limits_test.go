@@ -28,7 +28,7 @@ func twoLimits(ctx context.Context, limiter *limit.Limiter) (limit.Result, error
 		limit.Request{Limit: perUser, Key: "42"},
 		limit.Request{Limit: perTenant, Key: "acme", Cost: 5})
 	if !result.Allowed {
-		return result, errLimited // result.RetryAfter says when to try again
+		return result, errLimited // result.RetryAfter says when to try again, unless result.Err is set
 	}
 	return result, nil
 }

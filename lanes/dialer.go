@@ -131,7 +131,7 @@ func (d Dialer) Validate() error {
 	case d.ReauthEvery > 0 && d.Credentials == nil:
 		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v without Credentials: a Username and Password do not change", d.ReauthEvery)
 	case d.Username != "" && d.Password == "":
-		return fmt.Errorf("lanes: Dialer.Username = %q without a Password", d.Username)
+		return fmt.Errorf("lanes: Dialer.Username = %q without a Password: set Password or Credentials (any text for a user with nopass)", d.Username)
 	}
 	if err := resp.Limits(d.Limits).Validate(); err != nil {
 		return fmt.Errorf("lanes: Dialer.%w", err)

@@ -13,8 +13,8 @@ import (
 
 // A ConcurrencyRule is the settings of a [Concurrency].
 type ConcurrencyRule struct {
-	// Name is as of [Rule]. Concurrency limits of one name share their holders. They share no key
-	// with a rate limit of that name, but its metrics.
+	// Name is as of [Rule]. Concurrency limits of one name share their holders. A
+	// rate limit of the same name has keys of its own, but both count under one name in metrics.
 	Name string
 
 	// Limit is how many holders a key may have at a time, 0 to 1,000,000.

@@ -9,9 +9,10 @@
 // When Redis does not answer within the limiter's budget ([Config.Budget]), each limit fails open or
 // closed, as its rule says, and the [Decision] has the error.
 //
-// A limiter reserves hits on keys that are hit often, and decides about them without Redis. Such a
-// lease never lets a limit be exceeded ([Rule.NoLease]). Hits of many callers on any other key
-// travel as one command (pipeline.Counters).
+// A limiter reserves hits on keys that are hit often, and decides about them without Redis
+// ([Rule.NoLease]). Such a lease never lets a limit be exceeded, except that of a bucket after the
+// machine was suspended (docs/limits.md). Hits of many callers on any other key travel as one
+// command (pipeline.Counters).
 //
 // More:
 //

@@ -15,16 +15,17 @@ import (
 // A request that is not passed to next gets one of these:
 //
 //   - 429 if it is denied, with Retry-After in seconds unless it can never be allowed,
-//   - 503 if it is denied without Redis, by FailClosed,
+//   - 503 if it is denied without Redis: by FailClosed, or by the process's share of the limit
+//     (Config.Instances),
 //   - 500 if one of its Requests cannot be used.
 //
-// Every response has two fields of draft-ietf-httpapi-ratelimit-headers, version 10. Shadow
-// limits are left out.
+// The response to a request with limits has two fields of draft-ietf-httpapi-ratelimit-headers,
+// version 10. Shadow limits are left out.
 //
 //   - RateLimit-Policy: the quota of each limit and its window in seconds. If the window is no
 //     whole number of seconds, they are those of the next whole number.
 //   - RateLimit: what remains, and the seconds until all of it is available again, for the
-//     limits that Redis has decided about.
+//     limits that Redis, a lease or the near cache has decided about.
 func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests := of(r)

@@ -125,8 +125,8 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 }
 
 // Close waits for running calls, gives back the hits of denied calls and of leases, and releases the
-// holds that are left. Each of the last two steps takes the budget at most. Close waits five seconds
-// more, at most, for commands that nobody waits for any more. Later calls are decided without Redis,
+// holds that are left. Each of the last two steps takes the budget at most. Then it waits up to five
+// seconds for commands in flight whose callers have left. Later calls are decided without Redis,
 // with redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
@@ -159,7 +159,8 @@ type Limit struct {
 }
 
 // Limit returns a limit with the settings, or an error that names the field that cannot be used. It
-// sends nothing: make limits at any time, and drop those that are no longer needed. The limit's
+// sends nothing. Make a limit once and use it for all requests: each Limit has leases of its own, so
+// one that is made for a single request has none. Drop limits that are no longer needed. The limit's
 // keys begin with this limiter's Config.Prefix.
 func (l *Limiter) Limit(r Rule) (*Limit, error) {
 	if l == nil {
@@ -178,7 +179,7 @@ func (l *Limit) Rule() Rule { return l.rule }
 type Request struct {
 	Limit *Limit
 	Key   string // what is limited, such as a user; any bytes
-	Cost  int64  // how many hits. Default 1
+	Cost  int64  // how many hits; 0 means 1, also with Charge and in GiveBack
 
 	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
 	// whole call is denied. It does not see the other hits of its call.
@@ -208,7 +209,8 @@ type Decision struct {
 	ResetAfter time.Duration
 
 	// RetryAfter is the time until the request may be allowed, if nobody else uses the key. It
-	// is 0 if the request was allowed, and [Never] if it costs more than the limit. The cost of
+	// is 0 if the request was allowed, if it was not asked about, or if Err is set: choose a time
+	// then. It is [Never] if the request costs more than the limit. The cost of
 	// earlier requests of the call with the same limit and key counts, too.
 	RetryAfter time.Duration
 
@@ -240,6 +242,9 @@ const Never time.Duration = 1<<63 - 1
 //   - else, if the call is denied, of the denied request with the longest RetryAfter;
 //   - else of the request with the fewest hits remaining. Err is then the first error of the
 //     requests that Redis did not decide.
+//
+// Requests of shadow limits are left out, with their errors. If there are no others, the call is
+// allowed, and its figures are 0.
 type Result struct {
 	Decision
 
@@ -252,6 +257,9 @@ type Result struct {
 // Allow decides about the requests, all of them or none. It returns after the budget, or at the
 // context's end, at the latest. If Redis has not decided by then, [Rule.FailClosed] decides, even if
 // the context had ended before the call. A call without requests is allowed.
+//
+// A call with a mistake is denied, also by limits that fail open. Mistakes are a nil context, a request
+// without a Limit, and a negative Cost. Err says what is wrong, and Outcome is [Mistaken].
 //
 // Its round trips:
 //

@@ -24,7 +24,7 @@ type Hits uint8
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
 	HitsReturned             // given back, after a denied call, a settlement or by a lease
-	HitsLost                 // could not be given back, or counted by a settlement, or their outcome is unknown
+	HitsLost                 // could not be given back or counted by a settlement, were leased without a reply, or are places that were lost
 	HitsLeased               // reserved by a lease: a part of those that were counted
 	HitsUnused               // reserved by a lease, and not used in time
 

@@ -55,7 +55,7 @@ type Rule struct {
 	Name string
 
 	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
-	// TokenBucket 1 to 1,000,000,000.
+	// TokenBucket 1 to 1,000,000,000. It has no default: 0 denies all hits.
 	Limit int64
 
 	// Burst is how many hits a TokenBucket allows at once, 1 to 1,000,000,000.
@@ -80,9 +80,11 @@ type Rule struct {
 
 	// NoLease makes each hit ask Redis. By default a limiter that sees more than about one hit a
 	// second on a key reserves the hits of the next 20 ms, or of up to 5.12 s if they are few. It
-	// decides about them without Redis. The limit is never exceeded. If a process crashes, its reserved
-	// hits are lost until the window ends: about a sixteenth of the hits that remained, at
-	// most. Rules with CountDenied or Shadow have no leases. docs/leases.md has figures.
+	// decides about them without Redis. The limit is never exceeded, except that of a bucket after
+	// the machine was suspended. If a process crashes, its reserved hits are lost until the window
+	// ends: about a sixteenth of the hits that remained, at most. These have no leases: rules with
+	// CountDenied or Shadow, limits (of a bucket: bursts) below 64, and buckets that fill up
+	// within 100 ms. docs/leases.md has figures.
 	NoLease bool
 
 	// Shadow makes the limit decide without consequence. Its decision says what it would be,

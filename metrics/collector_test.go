@@ -209,5 +209,5 @@ func TestSourceThatPanics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	require.NoError(t, reg.Register(metrics.NewCollector(new(cluster.Client))))
 	_, err := reg.Gather()
-	require.ErrorContains(t, err, "metrics: Source.Stats panicked: cluster: the Client was not made with Config.New")
+	require.ErrorContains(t, err, "metrics: Source.Stats panicked: cluster: the Client was not made with New or Config.New: use one that they returned without an error")
 }

@@ -53,8 +53,8 @@ type CountersConfig struct {
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
 //   - The error says "counted, but": EXPIRE has failed.
-//   - A hit on the key, of this or of another caller, has an unknown outcome. Before it, the key
-//     had no time to live, or it was remembered and is gone, or SET was refused.
+//   - A hit on the key, of this or of another caller, has an unknown outcome. And the key had no
+//     time to live before, or is gone although it was remembered, or the server refused SET.
 //   - Another client has removed the time to live, by SET or PERSIST, or by creating the key
 //     again.
 //   - Redis has lost a write that it had acknowledged.
@@ -88,7 +88,7 @@ type Hit struct {
 	// travel as one only if both are equal: always divide a key in the same way.
 	Prefix, Key string
 
-	By int64 // what is added; may be negative or 0
+	By int64 // what is added; may be negative. 0, which is also the default, adds nothing
 	// TTL is the key's time to live from its first hit on, or from this hit on with
 	// ExpireEveryHit. 0 or less leaves it alone. If hits that travel together have different
 	// ones, the longest counts.

@@ -87,7 +87,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{IdleTimeout: 30}, "Laned.IdleTimeout = 30ns: must be at least 1ms"},
 		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 16ms"},
 		{Fixed{Options: Options{StallTimeout: 16*time.Millisecond - 1}}, "must be at least 16ms"},
-		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MinBackoff = 1m0s is more than MaxBackoff = 1s"},
+		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MaxBackoff = 1s: must be at least MinBackoff, which is 1m0s: raise it, or lower MinBackoff"},
 	} {
 		require.ErrorContains(t, Validate(c.config), c.want)
 	}

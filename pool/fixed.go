@@ -14,7 +14,8 @@ const (
 )
 
 // Fixed is a pool of Size connections. Each serves one batch at a time. Batches that find all
-// connections in use wait in order.
+// connections in use wait in order. A blocking command, a transaction or a radix.WithConn uses one of
+// the connections for its whole time.
 type Fixed struct {
 	// Size is the number of connections to each server. Default 50 to each node
 	// of a cluster, 10 to a server that stands alone; at most 65,536.

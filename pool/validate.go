@@ -41,10 +41,10 @@ func validateOptions(kind string, s nodepool.Settings) error {
 		return err
 	}
 	if s.PauseTimeout < s.StallTimeout {
-		return fmt.Errorf("pool: %s.PauseTimeout = %v is less than StallTimeout = %v", kind, s.PauseTimeout, s.StallTimeout)
+		return fmt.Errorf("pool: %s.PauseTimeout = %v: must be at least StallTimeout, which is %v: raise it, or lower StallTimeout", kind, s.PauseTimeout, s.StallTimeout)
 	}
 	if s.MinBackoff > s.MaxBackoff {
-		return fmt.Errorf("pool: %s.MinBackoff = %v is more than MaxBackoff = %v", kind, s.MinBackoff, s.MaxBackoff)
+		return fmt.Errorf("pool: %s.MaxBackoff = %v: must be at least MinBackoff, which is %v: raise it, or lower MinBackoff", kind, s.MaxBackoff, s.MinBackoff)
 	}
 	return inRange(kind, "MaxWaiters", s.MaxWaiters, mostWaiters)
 }

@@ -21,7 +21,8 @@ import (
 
 // Emulated is a cluster of miniredis nodes in this process, all of them primaries. They have a
 // map of the slots, and reply MOVED, ASK and CROSSSLOT. Keys do not expire by themselves. Nodes
-// are numbered from 0. All methods are safe for concurrent use.
+// are numbered from 0. All methods are safe for concurrent use, and panic if there is no such node or
+// slot.
 type Emulated struct {
 	nodes   []*miniredis.Miniredis
 	servers []*server.Server
@@ -127,7 +128,8 @@ func (e *Emulated) StartMigration(slot uint16, to int) {
 	e.importing[slot] = to
 }
 
-// FinishMigration moves the keys that are left and makes the target the owner.
+// FinishMigration moves the keys that are left and makes the target the owner. It panics as Move
+// does.
 func (e *Emulated) FinishMigration(slot uint16) {
 	e.mu.Lock()
 	to, ok := e.importing[slot]

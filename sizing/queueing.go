@@ -39,7 +39,7 @@ func Utilization(rate float64, trip time.Duration, size int) float64 {
 // for the mean if the times of trips are exponentially distributed, and an
 // upper bound if they are all the same.
 //
-// It reads a queue that was measured, such as Stats.Waiters. It cannot choose a
+// It reads a queue that was measured, such as PoolStats.Waiters. It cannot choose a
 // size, since the number of waiting callers follows from it: see
 // [ExpectedWait]. Negative values count as 0, a size below 1 as 1; the result
 // is at most [Forever].

@@ -60,15 +60,15 @@ var (
 // What a program does wrong with a pipeline.
 var (
 	// ErrPending is the error of a reply before Do has returned.
-	ErrPending = errors.New("no reply yet: call Do first")
+	ErrPending = errors.New("redislanes: no reply yet: call Do before the Reply is read")
 
 	// ErrStale is the error of a reply whose pipeline was reset.
-	ErrStale = errors.New("the pipeline was reset since this reply was given")
+	ErrStale = errors.New("redislanes: the pipeline was reset since this Reply was given: read it before Reset")
 
 	// ErrExecuted says that a pipeline was done before, and not Reset since. A second Do
 	// would count twice: it sends nothing, and the replies of the first one stay. A command
 	// that is appended in between is refused with it, as not sent.
-	ErrExecuted = errors.New("the pipeline was done already, call Reset before it is used again")
+	ErrExecuted = errors.New("the pipeline was done already: call Reset before it is used again")
 )
 
 // A refusal is an error with a text of its own that wraps another one.

@@ -132,7 +132,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	case c.state == clientless:
 		return fmt.Errorf("pipeline: Do: %w", errNoClient)
 	case c.state == executed:
-		return cause.ErrExecuted
+		return fmt.Errorf("pipeline: Do: %w", cause.ErrExecuted)
 	case ctx == nil:
 		return fmt.Errorf("pipeline: Do: %w", cause.ErrNilContext)
 	}

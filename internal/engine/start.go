@@ -97,7 +97,7 @@ func willPass(err error, odd bool) bool {
 
 var (
 	errClosed  = fmt.Errorf("redislanes: the client is %w", redislanes.ErrClosed)
-	errNotMade = errors.New("cluster: the Client was not made with Config.New")
+	errNotMade = errors.New("cluster: the Client was not made with New or Config.New: use one that they returned without an error")
 )
 
 // Made reports whether New has made the client.

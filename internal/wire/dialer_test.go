@@ -98,10 +98,11 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 		"lanes: Dialer.Protocol = 4: must be 2 or 3":                               {Protocol: 4},
 		"lanes: Dialer.Timeout = -1ns: must be at least 1ms":                       {Timeout: -1},
 		"lanes: Dialer.WriteTimeout = -1ns: must be at least 1ms":                  {WriteTimeout: -1},
-		`lanes: Dialer.Username = "app" without a Password`:                        {Username: "app"},
 		"lanes: Dialer.ReauthEvery = -1s: must be at least 1s, or 0 for never":     {ReauthEvery: -time.Second},
 		"lanes: Dialer.KeepAlive = 1ms: must be at least 1s, or negative for none": {KeepAlive: time.Millisecond},
 		"lanes: Dialer.ReauthEvery = 1ms: must be at least 1s, or 0 for never":     {ReauthEvery: time.Millisecond, Credentials: noCredentials},
+
+		`lanes: Dialer.Username = "app" without a Password: set Password or Credentials (any text for a user with nopass)`: {Username: "app"},
 
 		"lanes: Dialer.ReauthEvery = 1h0m0s without Credentials: a Username and Password do not change": {ReauthEvery: time.Hour, Password: "p"},
 		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                                          {Limits: lanes.Limits{Bulk: -1}},

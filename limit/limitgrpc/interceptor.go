@@ -20,7 +20,8 @@ import (
 //
 //   - ResourceExhausted if it is denied, with retry-after in its header, in seconds, and
 //     google.rpc.RetryInfo among its details, unless it can never be allowed,
-//   - Unavailable if it is denied without Redis, by FailClosed,
+//   - Unavailable if it is denied without Redis: by FailClosed, or by the process's share of the
+//     limit (Config.Instances),
 //   - Internal if a limit.Request of it cannot be used.
 //
 // The response's header has the fields ratelimit-policy and ratelimit as limit.Limiter.Handler

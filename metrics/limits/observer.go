@@ -61,7 +61,7 @@ func NewObserver(labels prometheus.Labels) *Observer {
 		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,
-			Help:    "Time that calls of Allow took.",
+			Help:    "Time that calls of Allow, AllowAtMost, Reserve and Acquire took.",
 			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.08, 0.1, 0.15, 0.25, 0.5, 1},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,

@@ -94,8 +94,8 @@ func (c Config) validate() error {
 }
 
 // Start is [Launch] for a test, which fails if the config is invalid and closes the
-// cluster when it ends. Clients must be closed before that: register their clean-up
-// later.
+// cluster when it ends. Close clients before that: call tb.Cleanup
+// for them after Start, since the last clean-up that is registered runs first.
 func Start(tb testing.TB, config Config) *Cluster {
 	tb.Helper()
 	c, err := Launch(config)
