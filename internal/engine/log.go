@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -49,10 +50,10 @@ func (r *refresher) noteMoved() {
 }
 
 // describe says from where to where slots have moved, the largest shifts first.
-func describe(change slots.Change) string {
+func describe(change redislanes.TopologyChange) string {
 	var parts []string
 	rest := change.Moved
-	for _, s := range change.Shifts[:min(len(change.Shifts), maxShifts)] {
+	for _, s := range change.Moves[:min(len(change.Moves), maxShifts)] {
 		rest -= s.Slots
 		parts = append(parts, fmt.Sprintf("%d from %s to %s", s.Slots, cmp.Or(s.From, "nobody"), cmp.Or(s.To, "nobody")))
 	}

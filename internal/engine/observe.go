@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // tracesRequests reports whether the trace, which may be nil, is told of requests or of
@@ -65,4 +66,19 @@ func (n *node) left() {
 	for _, info := range infos {
 		n.tellClosed(info)
 	}
+}
+
+// tellTopology tells the trace how the map in use differs from the one that it
+// was told of last.
+func (r *refresher) tellTopology() {
+	if r.client.cfg.Trace == nil || r.client.cfg.Trace.TopologyChanged == nil {
+		return
+	}
+	after := r.client.topology.Load()
+	change := slots.Diff(r.shown, after)
+	r.shown = after
+	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
+		return
+	}
+	r.client.journal.Call("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
 }

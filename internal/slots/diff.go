@@ -4,54 +4,42 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/redislanes/redislanes"
 )
 
-// A Change is how a table differs from the one before it.
-type Change struct {
-	Joined, Left []string // addresses, sorted
-	Shifts       []Shift  // most slots first
-	Moved        int      // slots, in all shifts
-	Owned        int      // slots that have an owner now
-}
-
-// A Shift is how many slots have gone from one address to another; "" is no owner.
-type Shift struct {
-	From, To string
-	Slots    int
-}
-
 // Diff returns what has changed from before to after. A nil table has no nodes.
-func Diff[N Node](before, after *Table[N]) Change {
+func Diff[N Node](before, after *Table[N]) redislanes.TopologyChange {
 	if before == nil {
 		before = NewTable[N](nil, nil)
 	}
 	was, is := before.All(), after.All()
-	change := Change{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Owned: after.Covered(), Shifts: shifts(before, after)}
-	for _, s := range change.Shifts {
-		change.Moved += s.Slots
+	change := redislanes.TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Owned: after.Covered(), Moves: moves(before, after)}
+	for _, m := range change.Moves {
+		change.Moved += m.Slots
 	}
 	return change
 }
 
-func shifts[N Node](before, after *Table[N]) (sorted []Shift) {
+func moves[N Node](before, after *Table[N]) (sorted []redislanes.SlotsMoved) {
 	if before.Owner == after.Owner && slices.Equal(before.Nodes, after.Nodes) {
 		return nil
 	}
-	all := make(map[Shift]int)
-	from, to, s := uint16(NoOwner), uint16(NoOwner), Shift{}
+	all := make(map[redislanes.SlotsMoved]int)
+	from, to, m := uint16(NoOwner), uint16(NoOwner), redislanes.SlotsMoved{}
 	for slot := range int32(Count) {
 		if i, j := before.Owner[slot], after.Owner[slot]; i != from || j != to { // most slots are as the one before
-			from, to, s = i, j, Shift{From: before.addrOf(i), To: after.addrOf(j)}
+			from, to, m = i, j, redislanes.SlotsMoved{From: before.addrOf(i), To: after.addrOf(j)}
 		}
-		if s.From != s.To {
-			all[s]++
+		if m.From != m.To {
+			all[m]++
 		}
 	}
-	for s, n := range all {
-		s.Slots = n
-		sorted = append(sorted, s)
+	for m, n := range all {
+		m.Slots = n
+		sorted = append(sorted, m)
 	}
-	slices.SortFunc(sorted, func(a, b Shift) int {
+	slices.SortFunc(sorted, func(a, b redislanes.SlotsMoved) int {
 		return cmp.Or(cmp.Compare(b.Slots, a.Slots), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
 	})
 	return sorted
