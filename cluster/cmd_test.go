@@ -1,7 +1,9 @@
 package cluster_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -194,6 +196,8 @@ func TestCmdFails(t *testing.T) {
 	client, err := cluster.Config{}.New(ctx, servers.Addrs())
 	require.NoError(t, err)
 	require.NoError(t, client.Cmd(ctx, "SET", "text", "secret").Err())
+	endless, ring := []any{nil}, new(linked)
+	endless[0], ring.linkedTo = endless, (*linkedTo)(ring)
 
 	for _, c := range []struct {
 		name string
@@ -209,6 +213,8 @@ func TestCmdFails(t *testing.T) {
 		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: not sent: argument 2 is a time.Duration: pass a number"},
 		{"HSET", []any{"k", map[string]any{"f": []any{time.Minute}}}, redislanes.ErrNotSent, "argument 2, a map[string]interface {}, holds a time.Duration: pass a number"},
 		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: not sent: the arguments of SET panicked"},
+		{"SADD", []any{"k", endless}, redislanes.ErrNotSent, "SADD: not sent: argument 2 is a value that is nested more than 1000 deep"},
+		{"HSET", []any{"k", ring}, redislanes.ErrNotSent, "HSET: not sent: argument 2 is a value that is nested more than 1000 deep"},
 		{"", nil, redislanes.ErrNotSent, "a command without a name"},
 	} {
 		reply := client.Cmd(ctx, c.name, c.args...)
@@ -229,6 +235,54 @@ func TestCmdFails(t *testing.T) {
 	require.ErrorIs(t, (*cluster.Client)(nil).Cmd(ctx, "GET", "k").Err(), redislanes.ErrNotSent)
 	require.ErrorIs(t, cluster.Reply{}.Err(), cause.ErrPending)
 }
+
+// A linked is a struct that may hold itself.
+type (
+	linked   struct{ *linkedTo }
+	linkedTo linked
+)
+
+// TestActionsThatCannotBeEncoded: nothing is sent of an action with an argument that has no form in
+// Redis, or whose own methods fail. Their text may show the value.
+func TestActionsThatCannotBeEncoded(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartEmulated(t, 1)
+	ctx := t.Context()
+	client, err := cluster.New(ctx, servers.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	nodes, err := client.Clients()
+	require.NoError(t, err)
+	for name, argument := range map[string]any{"a channel": make(chan int), "a marshaler that fails": fails{}} {
+		set := radix.FlatCmd(nil, "SET", "k", argument)
+		pipe := radix.NewPipeline()
+		pipe.Append(radix.Cmd(nil, "INCR", "n"))
+		pipe.Append(set)
+		for way, do := range map[string]func() error{
+			"alone":         func() error { return client.Do(ctx, set) },
+			"in a pipeline": func() error { return client.Do(ctx, pipe) },
+			"on a node":     func() error { return nodes[servers.Addrs()[0]].Primary.Do(ctx, set) },
+			"on a dedicated connection": func() error {
+				return client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, set) }))
+			},
+		} {
+			err := do()
+			require.ErrorIs(t, err, redislanes.ErrNotSent, "%s, %s", name, way)
+			require.ErrorContains(t, err, "cannot be encoded", "%s, %s", name, way)
+			require.NotContains(t, err.Error(), "secret", "%s, %s", name, way)
+			if argument == (fails{}) {
+				require.ErrorIs(t, err, errMarshal, "%s, %s", name, way)
+			}
+		}
+	}
+	require.True(t, client.Cmd(ctx, "GET", "n").IsNull())
+}
+
+var errMarshal = errors.New("it is secret")
+
+type fails struct{}
+
+func (fails) MarshalText() ([]byte, error) { return nil, errMarshal }
 
 type word string
 

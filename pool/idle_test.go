@@ -127,6 +127,35 @@ func TestClosedWhileIdle(t *testing.T) {
 	}
 }
 
+// TestDedicatedClosedWhileIdle is TestClosedWhileIdle for dedicated connections.
+func TestDedicatedClosedWhileIdle(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("connections are not asked there")
+	}
+	for name, config := range map[string]pool.Config{"fixed": pool.Fixed{Size: 1}, "laned": pool.Laned{Lanes: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := new(quitter)
+			client, err := pool.Custom(config, lanes.Dialer{})(t.Context(), "tcp", q.listen(t, nil))
+			require.NoError(t, err)
+			defer client.Close()
+			ctx := servers.Within(t, 20*time.Second)
+			for i := range 8 { // beyond that, dials are spaced
+				require.NoError(t, client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+					for range 20 { // until the caller reads its own replies
+						require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "GET", "k")), "call %d", i)
+					}
+					return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+				})), "call %d", i)
+				<-q.ended
+				<-time.After(10 * ms) // idle for longer than a busy connection
+			}
+			require.EqualValues(t, 8, q.ran.Load())
+		})
+	}
+}
+
 // certificate returns settings for a TLS server and its clients.
 func certificate(t *testing.T) (server, client *tls.Config) {
 	maker := httptest.NewTLSServer(http.NotFoundHandler())

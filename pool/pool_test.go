@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,33 @@ func TestCustomRefuses(t *testing.T) {
 		client, err := pool.Custom(c, lanes.Dialer{})(t.Context(), "tcp", "127.0.0.1:1")
 		require.ErrorContains(t, err, want)
 		require.Nil(t, client)
+	}
+}
+
+// TestCustomOfFullServer: a server that can write no file refuses PING, and serves reads.
+func TestCustomOfFullServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartEmulated(t, 1)
+	var text atomic.Pointer[string]
+	server.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "PING" {
+			return *text.Load()
+		}
+		return ""
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for said, serves := range map[string]bool{
+		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.": true,
+		"LOADING Redis is loading the dataset in memory":                                                   false,
+	} {
+		text.Store(&said)
+		p, err := pool.Custom(pool.Fixed{Size: 1}, lanes.Dialer{NoSetInfo: true})(ctx, "tcp", server.Addrs()[0])
+		require.Equal(t, serves, err == nil, "%s: %v", said, err)
+		if serves {
+			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "GET", "k")))
+			require.NoError(t, p.Close())
+		}
 	}
 }
 

@@ -138,6 +138,10 @@ const (
 	// whatever they are: it keeps a server busy for a millisecond.
 	largeTrip = 1000
 
+	// mostNested is how deep an argument of Cmd may hold another one. A value that holds itself
+	// has no end, and would need all of the stack.
+	mostNested = 1000
+
 	// keptTrips is how many trips of earlier attempts a call keeps before it looks which of them
 	// it still needs. Few calls have so many.
 	keptTrips = 64

@@ -45,8 +45,12 @@ var outcomes = []promise{
 	{"a command is not written to a connection that has ended", []mutant{
 		{fault: "bytes are written behind a hole in the stream", at: "internal/wire.Lane.writeFailed",
 			by: before("l.mu.Unlock(); time.Sleep(10 * time.Millisecond); l.Fail(err); return", "failLocked"), tests: "./internal/wire TestNothingIsWrittenBehindAHole"},
-		{fault: "a command is written to a connection that was closed while it was idle", at: "internal/wire.Lane.enqueue",
+		{fault: "a command is written to a connection that was closed while it was idle", at: "internal/wire.Lane.noteGoneLocked",
 			by: instead("gone != nil", "false"), tests: "./pool TestClosedWhileIdle"},
+		{fault: "a dedicated connection is lent that was closed while it was idle", at: "internal/nodepool.exclusiveAccess.takeOrWait",
+			by: instead("m.lane.Usable()", "m.lane.Err() == nil"), tests: "./pool TestDedicatedClosedWhileIdle"},
+		{fault: "a drain ends a batch that came at the last moment", at: "internal/wire.Lane.emptied",
+			by: instead("l.Drain(*why)", "l.Fail(*why)"), tests: "./internal/wire TestDrainWaitsForReplies"},
 		{fault: "a reply that nobody has asked for is the next batch's", at: "internal/wire.Lane.hungUp",
 			by: never("secure"), tests: "./internal/wire TestSurplusReplyIsNobodys"},
 		{fault: "bytes that nobody reads hide the end of an idle connection", at: "internal/wire.socket.ended",

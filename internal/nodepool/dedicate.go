@@ -31,7 +31,7 @@ func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 	defer a.mu.Unlock()
 	for len(a.idle) > 0 && a.downErrorLocked() == nil {
 		m := a.popLocked()
-		if m.lane.Err() == nil {
+		if m.lane.Usable() {
 			m.becomeLocked(dedicated)
 			return m, nil, nil
 		}

@@ -26,7 +26,7 @@ func Dial(ctx context.Context, s Settings, d lanes.Dialer, addr string) (*Node, 
 		return nil, err
 	}
 	n.calls = new(gate.Gate)
-	if err := n.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
+	if err := n.Do(ctx, radix.Cmd(nil, "PING")); err != nil && !wire.RefusesWrites(err) {
 		_ = n.Close()
 		return nil, err
 	}

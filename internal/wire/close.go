@@ -13,6 +13,15 @@ func (l *Lane) Drain(err error) {
 	}
 }
 
+// emptied is called when nothing was in flight any more. A batch may have come since, also before
+// a Drain, so that looks again.
+func (l *Lane) emptied() {
+	l.rest()
+	if why := l.leaving.Load(); why != nil {
+		l.Drain(*why)
+	}
+}
+
 // Fail closes the lane because of err. Batches in flight end with err as the
 // cause: not sent, or with an unknown outcome, by command.
 func (l *Lane) Fail(err error) {
@@ -102,6 +111,23 @@ func (l *Lane) settle() {
 
 // rest notes that nothing is in flight any more.
 func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }
+
+// Usable reports whether the lane takes batches. It asks the socket, as each first batch after an
+// idle time does.
+func (l *Lane) Usable() bool {
+	queued, gone := l.hungUp()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noteGoneLocked(queued, gone)
+	return l.err == nil && l.leaving.Load() == nil
+}
+
+// noteGoneLocked closes the lane because of what hungUp has returned.
+func (l *Lane) noteGoneLocked(queued uint64, gone error) {
+	if gone != nil && l.queued == queued && l.failLocked(gone) {
+		go l.end(true) // which tells the pool, whose lock the caller may hold
+	}
+}
 
 // hungUp returns why an idle lane is of no use, nil if nothing is known against it. It is so unless
 // more bytes of the stream have been enqueued than were by then.

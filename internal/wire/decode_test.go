@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"math/big"
 	"strings"
 	"testing"
@@ -74,4 +75,40 @@ func TestLongLine(t *testing.T) {
 	var said resp3.SimpleError
 	require.ErrorAs(t, Unmarshal([]byte("-ERR "+long+"\r\n"), &s), &said)
 	require.Equal(t, "ERR "+long, said.S)
+}
+
+// TestBooleanIsKept: a reply is decoded as often as the program likes, and by many goroutines.
+// radix changes a boolean where it lies.
+func TestBooleanIsKept(t *testing.T) {
+	t.Parallel()
+	const boolean, list = "#t\r\n", "*3\r\n#t\r\n#f\r\n+t\r\n"
+	reply, replies := []byte(boolean), []byte(list)
+	for range 2 {
+		var yes bool
+		require.NoError(t, Unmarshal(reply, &yes))
+		require.True(t, yes)
+		var all []any
+		require.NoError(t, Unmarshal(replies, &all))
+		require.Equal(t, []any{true, false, "t"}, all)
+	}
+	require.Equal(t, boolean, string(reply))
+	require.Equal(t, list, string(replies))
+}
+
+type status string
+
+// TestReceiversThatPanic: radix panics at a pointer that is nil, and at a struct with an embedded
+// type that is no struct. The program's own receiver may panic, too. The commands have run by then.
+func TestReceiversThatPanic(t *testing.T) {
+	t.Parallel()
+	var none *int
+	for reply, into := range map[string]any{
+		":1\r\n":                       none,
+		"%1\r\n+Name\r\n+x\r\n":        new(struct{ status }),
+		"%1\r\n$1\r\na\r\n$1\r\nb\r\n": new(struct{ json.RawMessage }),
+	} {
+		var failed *redislanes.DecodeError
+		require.ErrorAs(t, Unmarshal([]byte(reply), into), &failed, "%T", into)
+		require.ErrorAs(t, Perform(t.Context(), radix.Cmd(into, "HGETALL", "k"), replying{replies: reply}), &failed, "%T", into)
+	}
 }

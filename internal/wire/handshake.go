@@ -38,16 +38,17 @@ type need uint8
 const (
 	must   need = iota // the connection is of no use without it
 	should             // of no use, unless the server does not know the command
-	may                // the same, and an ACL may forbid it: it only asks
+	may                // the same, and an ACL or a full disk may forbid it: it only asks
 	tells              // the same, and nobody needs the answer
 )
 
 // spares reports whether the connection can be used although the server refused the step. It can
-// if the server does not know the command. A refusal for now is no reason: a replica that is busy
+// if the server does not know the command. A server that can write no file refuses PING (MISCONF), and
+// serves reads. A refusal for now is no reason: a replica that is busy
 // and refuses READONLY would redirect all reads of this connection. A step that only tells is
 // also spared if no server sends the text: services have texts of their own for CLIENT SETINFO.
 func (n need) spares(f fate.Fate) bool {
-	return n >= should && f.Unsupported() || n >= may && f == fate.NoPermission ||
+	return n >= should && f.Unsupported() || n >= may && (f == fate.NoPermission || f == fate.Full) ||
 		n == tells && f == fate.Unlisted
 }
 

@@ -164,9 +164,7 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	queued, gone := l.hungUp()
 	l.mu.Lock()
-	if gone != nil && l.queued == queued && l.failLocked(gone) {
-		go l.end(true) // which tells the pool, whose lock the caller may hold
-	}
+	l.noteGoneLocked(queued, gone)
 	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.size() > l.maxQueued
 	if full || l.err != nil || l.leaving.Load() != nil {
 		l.mu.Unlock()

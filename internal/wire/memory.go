@@ -7,7 +7,10 @@ import (
 
 // A memory is replies that radix decodes, as the BufferedReader that it wants. A bufio.Reader
 // refuses lines of more than 4,096 bytes, which are legal up to Limits.Line.
-type memory struct{ rest []byte }
+type memory struct {
+	rest    []byte
+	boolean [3]byte // the last line that may be one
+}
 
 // Read is part of resp.BufferedReader, as are those that follow. They do what those of a
 // bufio.Reader do that has read everything.
@@ -19,12 +22,16 @@ func (m *memory) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// radix changes the line of a boolean, which others may decode, too. So it gets a copy.
 func (m *memory) ReadSlice(delim byte) (line []byte, err error) {
 	n := bytes.IndexByte(m.rest, delim) + 1
 	if n == 0 {
 		n, err = len(m.rest), io.EOF
 	}
 	line, m.rest = m.rest[:n:n], m.rest[n:]
+	if n == len(m.boolean) {
+		line = m.boolean[:copy(m.boolean[:], line)]
+	}
 	return line, err
 }
 

@@ -25,6 +25,7 @@ func TestRefusedSteps(t *testing.T) {
 		loading   = "LOADING Redis is loading the dataset in memory"
 		stale     = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
 		full      = "ERR max number of clients + cluster connections reached"
+		diskFull  = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
 		madeUp    = "upstream failure"
 		noAuth    = "NOAUTH Authentication required."
 		wrongPass = "WRONGPASS invalid username-password pair or user is disabled."
@@ -42,7 +43,7 @@ func TestRefusedSteps(t *testing.T) {
 		return more
 	}
 	temporary := []string{busy, loading, stale, full, madeUp}
-	asks := all(temporary, passes, map[string]outcome{unknown: spared, old: spared, disabled: spared, noRight: spared, noAuth: forGood, wrongPass: forGood})
+	asks := all(temporary, passes, map[string]outcome{unknown: spared, old: spared, disabled: spared, noRight: spared, diskFull: spared, noAuth: forGood, wrongPass: forGood})
 	tells := all([]string{madeUp, "ERR Command is not available: 'CLIENT SETINFO'"}, spared, maps.Clone(asks))
 	admits := func(string, []byte, []byte) error { return nil }
 	for name, c := range map[string]struct {

@@ -231,10 +231,7 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 		l.load.remove(counted)
 	}
 	if l.gauge.InFlight.Add(-int32(batches)) == 0 {
-		l.rest()
-		if why := l.leaving.Load(); why != nil {
-			l.Fail(*why) // which ends no batch: there is none
-		}
+		l.emptied()
 	}
 	writes := l.mayWrite(batches)
 	for b := first; b != nil; {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 )
@@ -44,6 +46,13 @@ func fateOf(e *redislanes.HandshakeError) (f fate.Fate, refused bool) {
 func Passes(e *redislanes.HandshakeError) bool {
 	f, refused := fateOf(e)
 	return refused && f.PassesForDial() || errors.Is(e, ErrCredentials)
+}
+
+// RefusesWrites reports whether err is the reply of a server that refuses writes because its memory or
+// its disk is full. It may refuse PING, too, and serves reads.
+func RefusesWrites(err error) bool {
+	var said resp3.SimpleError
+	return errors.As(err, &said) && fate.Of([]byte(said.S)) == fate.Full
 }
 
 // Busy reports whether the server has refused the handshake because it runs a script, loads its

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"reflect"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -15,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -225,8 +225,21 @@ func AppendRequest(b []byte, marshal any) ([]byte, error) {
 	err := resp3.Marshal(c, marshal, c.options())
 	b, c.written = c.written, nil
 	codecs.Put(c)
+	if err != nil {
+		err = NotSent("", &unencodable{err})
+	}
 	return b, err
 }
+
+// An unencodable is why an action cannot be encoded. That text is not printed: a MarshalText of the
+// program's own may show the value.
+type unencodable struct{ cause error }
+
+func (e *unencodable) Error() string {
+	return "an argument cannot be encoded: pass strings, numbers or what implements encoding.TextMarshaler"
+}
+
+func (e *unencodable) Unwrap() error { return e.cause }
 
 // A codec is what radix's encoding and decoding needs. radix keeps one for each
 // connection: its options are not safe for concurrent use, and making them costs
@@ -257,20 +270,8 @@ func (c *codec) decode(replies []byte, into any) (used int, err error) {
 		used = len(replies) - len(c.replies.rest)
 		c.replies.rest = nil
 	}()
-	defer catchNil(&err)
+	defer guard.Catch("the decoding of a reply", &err) // radix panics at nil pointers and at types that it does not know
 	return 0, resp3.Unmarshal(&c.replies, into, c.options())
-}
-
-// catchNil makes an error of the panic of radix at an array for a pointer that is nil. A panic of
-// the program's own UnmarshalRESP goes on.
-func catchNil(err *error) {
-	switch v := recover().(type) {
-	case nil:
-	case *reflect.ValueError:
-		*err = v
-	default:
-		panic(v)
-	}
 }
 
 var _ io.Writer = (*codec)(nil)
