@@ -49,9 +49,9 @@ var badAnswers = map[string]func(io.Writer, []string) bool{
 	"ASK for ever":      say("-ASK 0 127.0.0.1:1\r\n"),
 }
 
-// TestCanaryInTrouble lets calls fail in all ways that are not a real server's
+// TestCanaryInFailures lets calls fail in all ways that are not a real server's
 // reply.
-func TestCanaryInTrouble(t *testing.T) {
+func TestCanaryInFailures(t *testing.T) {
 	t.Parallel()
 	mine := newCoalMine()
 	config := cluster.Config{Logger: mine.logger(), RefreshEvery: -1, RetryWindow: 10 * time.Millisecond,
@@ -98,7 +98,7 @@ func failEverything(t *testing.T, mine *coalMine, name string, client *cluster.C
 			}
 		}
 	}
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	hits := []pipeline.Hit{{Key: key, By: 42424242424242, TTL: time.Hour}}
 	errs["Counters.Hit"] = counters.Hit(soon(), hits)
 	errs["Hit.Err"] = hits[0].Err

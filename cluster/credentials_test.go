@@ -180,7 +180,7 @@ func TestPasswordThatIsWrongIsFinal(t *testing.T) {
 				for range 2 {
 					began := time.Now()
 					require.ErrorAs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), &refused)
-					require.Less(t, time.Since(began), 200*time.Millisecond, "far from the grace")
+					require.Less(t, time.Since(began), 200*time.Millisecond, "far from the window")
 				}
 				_, err = cluster.Config{Dialer: d}.New(t.Context(), []string{nodeA})
 				require.ErrorAs(t, err, &refused)

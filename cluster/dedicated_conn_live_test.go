@@ -13,10 +13,10 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
-// TestLentRedirectsReachNoReceiver: a blocking command, or a transaction, whose
+// TestDedicatedRedirectsReachNoReceiver: a blocking command, or a transaction, whose
 // slot is on the move is redirected, also if its receivers take errors for
 // values. A transaction behind an ASK has the results of its own commands only.
-func TestLentRedirectsReachNoReceiver(t *testing.T) {
+func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)

@@ -19,9 +19,9 @@ import (
 // blocks on one of them would be noticed.
 var onlyShared = cluster.Config{Pool: pool.Laned{Lanes: 1, SlowLanes: 1}}
 
-// TestBlockingCommandsAreLentAConnection: while one blocks, it has a connection to
+// TestBlockingCommandsGetADedicatedConnection: while one blocks, it has a connection to
 // itself, and commands on the same node and slot are answered.
-func TestBlockingCommandsAreLentAConnection(t *testing.T) {
+func TestBlockingCommandsGetADedicatedConnection(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, onlyShared, real.Addrs())
@@ -110,10 +110,10 @@ func requireFreeLanes(t *testing.T, client *cluster.Client) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "HGETALL", "{b}hash")))
 }
 
-// TestTransactionsAreLentAConnection: WATCH, MULTI and EXEC are on a connection
+// TestTransactionsGetADedicatedConnection: WATCH, MULTI and EXEC are on a connection
 // that nobody else uses. What others do meanwhile, on shared lanes, is not part of
 // the transaction, and makes EXEC fail if it changes a watched key.
-func TestTransactionsAreLentAConnection(t *testing.T) {
+func TestTransactionsGetADedicatedConnection(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, onlyShared, real.Addrs())
@@ -144,10 +144,10 @@ func TestTransactionsAreLentAConnection(t *testing.T) {
 	}
 }
 
-// TestScriptsMayBeLentAConnection: a script never blocks, whatever it calls, and
+// TestScriptsMayGetADedicatedConnection: a script never blocks, whatever it calls, and
 // travels on a lane for slow commands; an action that says that it cannot share
 // its connection has one to itself.
-func TestScriptsMayBeLentAConnection(t *testing.T) {
+func TestScriptsMayGetADedicatedConnection(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, onlyShared, real.Addrs())

@@ -272,10 +272,10 @@ func (r repeatable) Properties() radix.ActionProperties {
 	return radix.ActionProperties{Keys: r.Action.Properties().Keys, CanRetry: true}
 }
 
-// TestDoubtAboutALentAction: an action that may be performed twice has run a write when the server
+// TestDoubtAboutADedicatedAction: an action that may be performed twice has run a write when the server
 // refuses its next command, and the next try does not come about. To say that the action was not
 // sent would be a lie; if it has only read, it is the truth.
-func TestDoubtAboutALentAction(t *testing.T) {
+func TestDoubtAboutADedicatedAction(t *testing.T) {
 	for first, lost := range map[string]bool{"INCR": true, "GET": false} {
 		for _, met := range []string{"no connection", "LOADING"} {
 			t.Run(first+", "+met, func(t *testing.T) {

@@ -227,7 +227,7 @@ func TestFatesAroundAHit(t *testing.T) {
 		for _, text := range fateTexts {
 			for _, command := range []string{"SET", "PTTL", "EXPIRE"} {
 				m, client := newGrump(t, cluster.Config{Standalone: standalone, RetryWindow: 10 * time.Millisecond})
-				counters := pipeline.NewCounters(client, pipeline.CountersConfig{ExpireEveryHit: command == "EXPIRE"})
+				counters := pipeline.CountersConfig{ExpireEveryHit: command == "EXPIRE"}.New(client)
 				m.arm(command, text, 1<<30)
 				hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}
 				if err := counters.Hit(ctx, hits); err != nil {

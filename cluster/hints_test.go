@@ -135,7 +135,7 @@ var sidePaths = map[string]sidePath{
 		return p.Do(ctx)
 	}, true},
 	"Counters": {nil, func(ctx context.Context, client *cluster.Client) error {
-		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		counters := pipeline.CountersConfig{}.New(client)
 		defer counters.Close()
 		hits := []pipeline.Hit{{Key: keyB, By: 1, TTL: time.Minute}}
 		_ = counters.Hit(ctx, hits)

@@ -47,10 +47,10 @@ func TestEarlierReplyEndsNoOutage(t *testing.T) {
 	}
 }
 
-// TestReadsDoNotHideLentWrites: a write that was lent a connection, and refused
+// TestReadsDoNotHideDedicatedWrites: a write that was lent a connection, and refused
 // since the node does not write, has an outage until a write succeeds, also one
 // that was lent a connection.
-func TestReadsDoNotHideLentWrites(t *testing.T) {
+func TestReadsDoNotHideDedicatedWrites(t *testing.T) {
 	for _, text := range []string{"NOREPLICAS Not enough good replicas to write.", "READONLY You can't write against a read only replica."} {
 		t.Run(text[:strings.Index(text, " ")], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -154,7 +154,7 @@ func TestRefusedForNow(t *testing.T) {
 	}
 }
 
-// TestRefusedForGood checks that retries end with the grace, that the server's
+// TestRefusedForGood checks that retries end with the window, that the server's
 // words reach the caller, and that what was given up does not count as sent
 // again.
 func TestRefusedForGood(t *testing.T) {

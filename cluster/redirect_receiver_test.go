@@ -15,7 +15,7 @@ import (
 )
 
 // TestRefusalsReachNoReceiver: a redirect at the limit of hops, or a refusal at
-// the grace's end, is an error of the call, also for receivers that take errors
+// the window's end, is an error of the call, also for receivers that take errors
 // for values.
 func TestRefusalsReachNoReceiver(t *testing.T) {
 	for name, text := range map[string]string{

@@ -134,14 +134,14 @@ func TestRedirectForAnotherSlot(t *testing.T) {
 	}
 }
 
-// TestDeadNode: with a grace, calls wait for a failover; afterwards, and without
+// TestDeadNode: with a window, calls wait for a failover; afterwards, and without
 // one, they fail at once, and commands for other nodes have their replies.
 func TestDeadNode(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	keys := redistest.KeysInSlots(12, "dead")
-	const grace = 300 * time.Millisecond
-	client := open(t, cluster.Config{RetryWindow: grace, RefreshEvery: -1}, e.Addrs())
+	const window = 300 * time.Millisecond
+	client := open(t, cluster.Config{RetryWindow: window, RefreshEvery: -1}, e.Addrs())
 	ctx := within(t, 20*time.Second)
 	p := pipeline.New(client)
 	call := func() (failed, waited time.Duration, err error) {
@@ -169,13 +169,13 @@ func TestDeadNode(t *testing.T) {
 	failed, waited, err := call()
 	require.Error(t, err)
 	require.NotZero(t, failed)
-	require.Greater(t, waited, grace/2)
+	require.Greater(t, waited, window/2)
 	for range 20 {
 		sent := client.Stats().NotSent
 		_, _, err := call()
 		require.ErrorIs(t, err, redislanes.ErrDown)
 		require.ErrorContains(t, err, e.Addrs()[1])
-		require.Equal(t, sent, client.Stats().NotSent, "nothing is sent again after the grace")
+		require.Equal(t, sent, client.Stats().NotSent, "nothing is sent again after the window")
 	}
 }
 

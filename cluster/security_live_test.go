@@ -305,7 +305,7 @@ func forgetToRotate(t *testing.T, ctx context.Context, client *cluster.Client, r
 			},
 		} {
 			var err error
-			until(t, ctx, "the grace is over, and calls fail at once", func() bool {
+			until(t, ctx, "the window is over, and calls fail at once", func() bool {
 				tries := client.Stats().NotSent
 				err = client.Do(ctx, action())
 				return client.Stats().NotSent == tries

@@ -79,7 +79,11 @@ func stats(c *cluster.Client) (sum redislanes.PoolStats) {
 // oneLane has one lane and, unless it is fast only, others for slow commands. A
 // lane that a test holds up must stay as it is.
 func oneLane(noSlow bool) pool.Laned {
-	return pool.Laned{Lanes: 1, NoSlowLanes: noSlow, Options: pool.Options{StallTimeout: time.Hour}}
+	c := pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Hour}}
+	if noSlow {
+		c.SlowLanes = -1
+	}
+	return c
 }
 
 // slowWays are the ways in which a slow command on the key may come.
@@ -162,7 +166,7 @@ func TestFastQueuesBehindSlow(t *testing.T) {
 		config cluster.Config
 		mark   func(pipeline.Reply)
 	}{
-		"NoSlowLanes":       {cluster.Config{Pool: oneLane(true)}, func(pipeline.Reply) {}},
+		"no slow lanes":     {cluster.Config{Pool: oneLane(true)}, func(pipeline.Reply) {}},
 		"by the settings":   {cluster.Config{Pool: oneLane(false), Fast: []string{"HGETALL"}}, func(pipeline.Reply) {}},
 		"marked as no slow": {cluster.Config{Pool: oneLane(false)}, func(r pipeline.Reply) { r.Fast() }},
 	} {

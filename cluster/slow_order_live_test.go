@@ -124,9 +124,9 @@ func TestSlowTotalsAreExact(t *testing.T) {
 	require.Positive(t, client.Stats().Refused)
 }
 
-// TestSlowStaysSlowInLaterWaves: what was redirected and refused goes again on
+// TestSlowStaysSlowInLaterAttempts: what was redirected and refused goes again on
 // lanes for slow commands.
-func TestSlowStaysSlowInLaterWaves(t *testing.T) {
+func TestSlowStaysSlowInLaterAttempts(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	proxies := redistest.StartProxies(t, e.Addrs())

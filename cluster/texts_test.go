@@ -99,7 +99,7 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 	sets, err := client.Clients()
 	require.NoError(t, err)
 	node := sets[e.Addrs()[0]].Primary
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	require.NoError(t, counters.Close())
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
 	require.EqualError(t, counters.Hit(ctx, hits), "redislanes: 1 of 1 commands failed, the first: INCRBY: not sent: the Counters are closed")

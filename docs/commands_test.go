@@ -143,7 +143,7 @@ func TestCommands(t *testing.T) {
 	users, views, err := countAll(ctx, client, "42", "/")
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 1}, []int64{users, views})
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	defer counters.Close()
 	allowed, err := hit(ctx, counters, "43", "/")
 	require.NoError(t, err)

@@ -54,7 +54,7 @@ func hold(ctx context.Context, exports *limit.Concurrency, tenant string, work f
 }
 
 func TestLimits(t *testing.T) {
-	limiter, err := limit.New(connect(t), limit.Config{Budget: 10 * time.Second})
+	limiter, err := limit.Config{Budget: 10 * time.Second}.New(connect(t))
 	require.NoError(t, err)
 	defer limiter.Close()
 	result, err := twoLimits(t.Context(), limiter)

@@ -27,7 +27,7 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, each int, algor
 	client, err := cluster.Config{}.New(t.Context(), addrs)
 	require.NoError(t, err)
 	defer client.Close()
-	l, err := New(client, Config{Budget: time.Hour, Observer: quiet{}})
+	l, err := Config{Budget: time.Hour, Observer: quiet{}}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
 	tags := []string{"{b}", "{a}", "{c}", "{d}", "{e}"}

@@ -155,9 +155,6 @@ func (l *Limiter) grant(ctx context.Context, a *ask, look bool, cost int64) (int
 	return n[0], nil
 }
 
-// mostDraws is how often a bucket is asked for what it had the time before.
-const mostDraws = 4
-
 // grantTokens asks for fewer tokens as long as there are too few. The last time, and for a look, it
 // asks for one.
 func (l *Limiter) grantTokens(ctx context.Context, a *ask, look bool, cost int64) (int64, error) {

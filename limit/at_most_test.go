@@ -101,7 +101,7 @@ func TestAllowAtMostHasTheLease(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
-				l, err := New(w.client, Config{Observer: seen})
+				l, err := Config{Observer: seen}.New(w.client)
 				require.NoError(t, err)
 				defer l.Close()
 				limit := l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: algorithm, FailClosed: true})

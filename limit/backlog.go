@@ -45,10 +45,6 @@ func (o *owed) became() Hits {
 	return HitsReturned
 }
 
-// repeatTime is how long a draw that takes effect once is sent again after an unknown
-// outcome. With the time that a try may take, it is shorter than the life of a marker.
-const repeatTime = 20 * time.Second
-
 // mayRepeat reports whether it may be sent again after the error.
 func (o *owed) mayRepeat(err error) bool {
 	if o.draw == nil || o.draw.once == "" {
@@ -65,13 +61,6 @@ func (o *owed) mayRepeat(err error) bool {
 func (o *owed) repeats() bool {
 	return o.draw == nil || o.draw.doubted.IsZero() || time.Since(o.draw.doubted) < repeatTime
 }
-
-const (
-	mostOwed     = 100_000 // at a time
-	owedAtOnce   = 256     // in one pipeline
-	minOwedPause = 100 * time.Millisecond
-	maxOwedPause = 5 * time.Second
-)
 
 // add takes over what could not be given back because of err, and reports whether it will
 // be tried again.

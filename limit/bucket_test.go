@@ -25,7 +25,7 @@ func bucketLimiter(t *testing.T) (l *Limiter, pass func(d time.Duration)) {
 	t.Helper()
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
 	require.NoError(t, err)
-	l, err = New(client, Config{Budget: 10 * time.Second, NearCache: -1}) // which goes by another clock
+	l, err = Config{Budget: 10 * time.Second, NearCache: -1}.New(client) // which goes by another clock
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, l.Close())
@@ -348,7 +348,7 @@ func TestClosedLimiter(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	l, err := New(client, Config{})
+	l, err := Config{}.New(client)
 	require.NoError(t, err)
 	bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
 	require.NoError(t, l.Close())
@@ -365,7 +365,7 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), real.Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	l, err := New(client, Config{Budget: 10 * time.Second})
+	l, err := Config{Budget: 10 * time.Second}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
 	bucket := l.must(t, Rule{Name: "b", Limit: 200, Burst: 50, Window: time.Second, Algorithm: TokenBucket})

@@ -134,9 +134,6 @@ func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
 	}
 }
 
-// fewRequests is how many are looked through for others on the same key.
-const fewRequests = 32
-
 // costBefore returns what requests before this one of the call cost on the same key,
 // those that are to be asked about. A look does not see them.
 func (c *call) costBefore(a *ask) (sum int64) {
@@ -339,9 +336,6 @@ func (c *call) fail(l *Limiter, err error) {
 		}
 	}
 }
-
-// largeCall is how many requests a call is kept for.
-const largeCall = 256
 
 // end gives up what must not live on.
 func (c *call) end() {

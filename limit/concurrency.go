@@ -29,14 +29,6 @@ type ConcurrencyRule struct {
 	FailClosed bool
 }
 
-const (
-	defaultTTL         = 10 * time.Second
-	leastTTL           = time.Second
-	mostTTL            = time.Hour
-	mostHolders  int64 = 1_000_000
-	retryHolding       = time.Second // when a denied Acquire may be tried again, at the latest
-)
-
 // A Concurrency limits how many holders a key has at a time. Make it with
 // [Limiter.Concurrency]. All methods are safe for concurrent use.
 type Concurrency struct {

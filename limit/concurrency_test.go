@@ -24,7 +24,7 @@ func limiterAt(t *testing.T, of cluster.Config, c Config, addrs []string) *Limit
 	t.Helper()
 	client, err := of.New(t.Context(), addrs)
 	require.NoError(t, err)
-	l, err := New(client, c)
+	l, err := c.New(client)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, l.Close())
@@ -181,7 +181,7 @@ func TestDeadHolder(t *testing.T) {
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
 	client, err := cluster.Config{}.New(t.Context(), addrs)
 	require.NoError(t, err)
-	dead, err := New(client, patient)
+	dead, err := patient.New(client)
 	require.NoError(t, err)
 	defer dead.Close()
 	rule := ConcurrencyRule{Name: "c", Limit: 2, TTL: 2 * time.Second, FailClosed: true}
@@ -315,7 +315,7 @@ func TestCloseReleases(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	seen := new(ledger)
-	l, err := New(client, Config{Budget: 10 * time.Second, Observer: seen})
+	l, err := Config{Budget: 10 * time.Second, Observer: seen}.New(client)
 	require.NoError(t, err)
 	open := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 3})
 	closed := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 3, FailClosed: true})

@@ -148,7 +148,7 @@ func runDemands(t *testing.T, rule Rule, windows int, patient bool, connect func
 	for i := range 8 {
 		client, err := connect(t.Context())
 		require.NoError(t, err)
-		l, err := New(client, Config{Budget: time.Second})
+		l, err := Config{Budget: time.Second}.New(client)
 		require.NoError(t, err)
 		var callers sync.WaitGroup
 		for _, d := range demands {

@@ -22,7 +22,7 @@ func newLimiter() (l *limit.Limiter, end func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err = limit.New(client, limit.Config{Budget: time.Second})
+	l, err = limit.Config{Budget: time.Second}.New(client)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,7 +22,8 @@ func launch() (limiter *limit.Limiter, tokens *limit.Limit, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if limiter, err = limit.New(client, limit.Config{Budget: time.Second}); err != nil {
+	limiter, err = limit.Config{Budget: time.Second}.New(client)
+	if err != nil {
 		log.Fatal(err)
 	}
 	tokens, err = limiter.Limit(limit.Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: limit.TokenBucket})

@@ -27,7 +27,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	limiter, err := limit.New(client, limit.Config{Budget: time.Second})
+	limiter, err := limit.Config{Budget: time.Second}.New(client)
 	if err != nil {
 		log.Fatal(err)
 	}

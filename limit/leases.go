@@ -54,13 +54,6 @@ type keyLease struct {
 	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
-const (
-	leaseShards = 64
-	mostLeases  = 50_000
-	rateSlots   = 1 << 17
-	seenAtOnce  = 1024 // leases that a look at them sees, about
-)
-
 func newLeases() *leases {
 	s := &leases{epoch: time.Now(), seed: maphash.MakeSeed(), rates: lease.NewRates(rateSlots)}
 	for i := range s.shards {

@@ -145,7 +145,7 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
-				l, err := New(w.client, Config{Observer: seen})
+				l, err := Config{Observer: seen}.New(w.client)
 				require.NoError(t, err)
 				defer l.Close()
 				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
@@ -439,7 +439,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 9))
 				w := newWorld(t)
 				w.net.Impose("", "", simnet.Conditions{Latency: time.Duration(random.Int64N(int64(5 * time.Millisecond)))})
-				l, err := New(w.client, Config{})
+				l, err := Config{}.New(w.client)
 				require.NoError(t, err)
 				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, FailClosed: true})
 				atWindow(time.Hour)
@@ -472,7 +472,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 func TestCloseWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
-		l, err := New(w.client, Config{Observer: seen, Budget: 50 * time.Millisecond})
+		l, err := Config{Observer: seen, Budget: 50 * time.Millisecond}.New(w.client)
 		require.NoError(t, err)
 		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
 		atWindow(time.Hour)
@@ -492,7 +492,7 @@ func TestCloseWithoutRedis(t *testing.T) {
 func TestHitsAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
-		l, err := New(w.client, Config{Observer: seen, Budget: time.Second})
+		l, err := Config{Observer: seen, Budget: time.Second}.New(w.client)
 		require.NoError(t, err)
 		limits := []*Limit{
 			l.must(t, Rule{Name: "a", Limit: 4000, Window: 100 * time.Millisecond}),

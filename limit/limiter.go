@@ -55,15 +55,9 @@ type Config struct {
 	Observer Observer
 }
 
-const (
-	defaultPrefix = "limit:"
-	defaultBudget = 100 * time.Millisecond
-	mostBudget    = time.Hour
-	defaultNear   = 10_000
-	mostNear      = 10_000_000
-)
+const defaultPrefix = "limit:"
 
-// A Limiter decides about hits. Make it with [New]. All methods are safe for
+// A Limiter decides about hits. Make it with [Config.New]. All methods are safe for
 // concurrent use.
 type Limiter struct {
 	cfg      Config
@@ -86,9 +80,14 @@ type Limiter struct {
 	end     context.CancelFunc
 }
 
+// New is c.New(client).
+//
+// Deprecated: use [Config.New]. With the first tag, New(client) is [Config.New] of a zero Config.
+func New(client *cluster.Client, c Config) (*Limiter, error) { return c.New(client) }
+
 // New returns a limiter that counts in the client's cluster. Close the limiter before the client.
 // Settings that cannot be used are errors that name the field and the value.
-func New(client *cluster.Client, c Config) (*Limiter, error) {
+func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("limit: the client is nil: use the one that cluster.Config.New returned")
@@ -109,7 +108,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
-	l := &Limiter{cfg: c, client: client, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
+	l := &Limiter{cfg: c, client: client, counters: pipeline.CountersConfig{}.New(client), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
 	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}

@@ -304,13 +304,13 @@ func TestMistakes(t *testing.T) {
 		require.ErrorContains(t, l.Allow(none, Request{Limit: limit, Key: "k"}).Err, "the context is nil")
 		require.True(t, l.Allow(t.Context()).Allowed)
 		require.Zero(t, l.count(t, limit, "k"))
-		_, err := New(nil, Config{})
+		_, err := Config{}.New(nil)
 		require.ErrorContains(t, err, "the client is nil")
-		_, err = New(w.client, Config{NearCache: 1e9})
+		_, err = Config{NearCache: 1e9}.New(w.client)
 		require.ErrorContains(t, err, "Config.NearCache = 1000000000: must be at most")
-		_, err = New(w.client, Config{Budget: -1})
+		_, err = Config{Budget: -1}.New(w.client)
 		require.ErrorContains(t, err, "Config.Budget = -1ns")
-		_, err = New(w.client, Config{Budget: 100}) // meant as milliseconds
+		_, err = Config{Budget: 100}.New(w.client) // meant as milliseconds
 		require.ErrorContains(t, err, "Config.Budget = 100ns: must be 1ms to 1h0m0s")
 		for _, unmade := range []*Limiter{nil, {}} { // a program that goes on after New's error
 			result := unmade.Allow(t.Context(), Request{Limit: limit, Key: "k"})

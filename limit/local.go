@@ -23,10 +23,6 @@ type localKey struct {
 	key  string
 }
 
-// localKeys bounds how many keys have a bucket at a time. One that is pushed out
-// begins anew with a full one.
-const localKeys = 100_000
-
 func newLocal(instances int) *local {
 	if instances == 0 {
 		return nil

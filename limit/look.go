@@ -12,9 +12,6 @@ func (a *ask) findLease(l *Limiter) {
 	}
 }
 
-// mostLooks is how often a look is read at most, because of a lease.
-const mostLooks = 3
-
 // askAgain asks again for what depends on a lease as well.
 func (c *call) askAgain(ctx context.Context, l *Limiter) {
 	c.lookAgain(ctx, l)

@@ -34,8 +34,6 @@ type full struct {
 // are about to be given back: by denied calls, or by leases that are not used.
 func (c *Config) nearTime() time.Duration { return min(c.Budget, defaultBudget) }
 
-const nearShards = 16 // each with a lock of its own
-
 func newNear(keys int) *near {
 	if keys == 0 {
 		return nil
@@ -52,10 +50,6 @@ func (n *near) shard(at place) *lru.Cache[place, full] {
 	h := bits.RotateLeft64(maphash.String(n.seed, at.key), 1) ^ maphash.String(n.seed, at.head)
 	return n.shards[h%nearShards]
 }
-
-// longKey is how many bytes of what a user says are remembered. Of a longer key it is
-// a hash, so that the memory has a bound.
-const longKey = 256
 
 func bounded(seed maphash.Seed, key string) string {
 	if len(key) <= longKey {

@@ -10,14 +10,14 @@ import (
 )
 
 // runOnce returns a script that runs the text. With a marker in KEYS[2] it runs it at most
-// once in a minute, so that a run whose outcome is unknown can be sent again: the first run
+// once in markerTime, so that a run whose outcome is unknown can be sent again: the first run
 // leaves the marker. Server, replicas and failovers treat both keys as one write. A text that
 // fails leaves none.
 func runOnce(text string) string {
 	return `if KEYS[2] and redis.call("GET", KEYS[2]) then return {1, 0, 0, 0, 0} end
 local function run()` + text + `end
 local reply = run()
-if KEYS[2] then redis.call("SET", KEYS[2], "", "PX", 60000) end
+if KEYS[2] then redis.call("SET", KEYS[2], "", "PX", ` + strconv.FormatInt(markerTime.Milliseconds(), 10) + `) end
 return reply`
 }
 

@@ -56,7 +56,7 @@ func child(task string) error {
 		return err
 	}
 	defer client.Close()
-	limiter, err := New(client, Config{Budget: 5 * time.Second})
+	limiter, err := Config{Budget: 5 * time.Second}.New(client)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/limit/internal/lease"
 )
-
-// lastsLong is how long the hits of a refill last that may wait for others, at least. When a key that is hit
-// one by one asks for them, it still has a quarter of a lease, which is enough for two ticks.
-const lastsLong = 8 * lease.Tick
 
 // A route is the nodes that have a refill's keys, and how it asks them. Refills that may wait travel with
 // others of their route: a round trip of its own would cost more than the few hits of such a refill. A

@@ -49,10 +49,6 @@ func (c *call) owes(l *Limiter) bool {
 	return len(c.hits)+len(c.draws) > 0
 }
 
-// returnTime is how long one return may take. Its outcome should become known: if it does
-// not, the hits stay counted.
-const returnTime = 10 * time.Second
-
 // takeBack gives back what the call owes, also if the caller has gone. It waits for that
 // as long as the caller has time.
 func (l *Limiter) takeBack(ctx context.Context, c *call) Result {
@@ -121,10 +117,6 @@ func (c *call) settle(l *Limiter) {
 		l.tell(a.limit, HitsReturned, a.drawn())
 	}
 }
-
-// soon is when a hit may be allowed that was denied because of others that are being given
-// back.
-const soon = 10 * time.Millisecond
 
 // correct looks at what the returns have left. A hit that would fit now was denied because
 // of hits that have been given back since, or will be.

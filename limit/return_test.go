@@ -95,7 +95,7 @@ func TestReturnEndsWithTheLimiter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
-				l, err := New(w.client, Config{NearCache: -1, Observer: seen, Budget: 50 * time.Millisecond})
+				l, err := Config{NearCache: -1, Observer: seen, Budget: 50 * time.Millisecond}.New(w.client)
 				require.NoError(t, err)
 				tenant := l.must(t, Rule{Name: "tenant", Limit: 1, Window: time.Hour})
 				require.True(t, l.Allow(t.Context(), Request{Limit: tenant, Key: "t"}).Allowed)

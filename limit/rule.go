@@ -92,17 +92,6 @@ type Rule struct {
 	Shadow bool
 }
 
-const (
-	leastWindow       = 100 * time.Millisecond
-	mostWindow        = 366 * 24 * time.Hour
-	longestName       = 64
-	mostLimit   int64 = 1_000_000_000_000 // far from where Redis' counters overflow
-	mostTokens        = 1_000_000_000
-)
-
-// mostRefill is the longest time that a bucket may need until it is full.
-const mostRefill = 100 * 365 * 24 * time.Hour
-
 // refill returns how long an empty bucket needs until it is full.
 func (r *Rule) refill() time.Duration {
 	t := float64(r.Window) * float64(r.burst()) / float64(r.Limit)

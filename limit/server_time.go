@@ -29,12 +29,6 @@ type reading struct {
 	trip          time.Duration // the error is half of it at most
 }
 
-const (
-	readEvery = 10 * time.Second
-	readAgain = time.Second // after a failure; how long a background reading may take
-	readings  = 3           // of a server, of which the one with the shortest trip counts
-)
-
 // at returns the servers' time at a moment of the process. Steps of the process's clock do not
 // change it: the time since the reading is monotonic.
 func (s *serverTime) at(now time.Time) time.Time {

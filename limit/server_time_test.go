@@ -26,7 +26,7 @@ func ahead(by time.Duration) func() time.Time {
 // skewed returns the limiter of a process whose clock is ahead.
 func skewed(t *testing.T, client *cluster.Client, by time.Duration, follow bool) *Limiter {
 	t.Helper()
-	l, err := New(client, Config{Budget: time.Second})
+	l, err := Config{Budget: time.Second}.New(client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	if follow {

@@ -38,7 +38,7 @@ func newBench(t *testing.T) *bench {
 	client, err := cluster.Config{AddrMap: b.proxies.AddrMap}.New(t.Context(), real.Addrs())
 	require.NoError(t, err)
 	b.client = client
-	b.Limiter, err = New(client, Config{Budget: 10 * time.Second, NearCache: -1, Observer: b.seen})
+	b.Limiter, err = Config{Budget: 10 * time.Second, NearCache: -1, Observer: b.seen}.New(client)
 	require.NoError(t, err)
 	b.micros.Store(1_000_000)
 	b.clock = func() string { return strconv.FormatInt(b.micros.Load(), 10) }

@@ -107,7 +107,7 @@ func TestSettleWithoutItsCaller(t *testing.T) {
 func TestSettleEndsWithTheLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
-		l, err := New(w.client, Config{NearCache: -1, Observer: seen})
+		l, err := Config{NearCache: -1, Observer: seen}.New(w.client)
 		require.NoError(t, err)
 		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
 		r, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 400})

@@ -52,14 +52,6 @@ func (w window) untilShareIs(n, most int64) time.Duration {
 	return w.length - left
 }
 
-// spread is the part of a window by which keys live longer, at most, so that those
-// of all users do not expire at once.
-const spread = 10
-
-// slack is how much longer than a window and the budget its key lives, since the
-// clocks of processes differ.
-const slack = 5 * time.Second
-
 // ttl returns the time to live of a key that is needed until the end of so many windows, this
 // one included, and for calls that take the budget. If it expired before them, it would count
 // from 0 again. It is whole seconds, for which EXPIRE is enough: users may have no right to PEXPIRE.

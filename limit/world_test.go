@@ -47,7 +47,7 @@ func newTracedWorld(t *testing.T, trace *redislanes.Trace) *world {
 
 func (w *world) limiter(t *testing.T, c Config) *Limiter {
 	t.Helper()
-	l, err := New(w.client, c)
+	l, err := c.New(w.client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l

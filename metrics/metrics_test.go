@@ -153,7 +153,7 @@ func TestCountersAreTold(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 3)
 	m, counted := metrics.New(), new(counts)
 	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, redislanes.JoinTraces(m.Trace(), counted.trace()))
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	t.Cleanup(func() { require.NoError(t, counters.Close()) })
 	var hits []pipeline.Hit
 	for _, key := range redistest.KeysInSlots(6, "counters") {

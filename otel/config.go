@@ -31,6 +31,9 @@ type Config struct {
 	Attributes []attribute.KeyValue
 }
 
+// New returns an observer for one client with the zero [Config]; see [Config.New].
+func New() (*Observer, error) { return Config{}.New() }
+
 // New returns an observer for one client.
 func (c Config) New() (*Observer, error) {
 	for _, a := range c.Attributes {

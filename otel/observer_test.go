@@ -93,8 +93,8 @@ func TestSpansOfAPipeline(t *testing.T) {
 	require.Equal(t, "PIPELINE", spans[0].Name)
 }
 
-// TestSpansOfTrouble: an error reply, a redirect, a node that is gone.
-func TestSpansOfTrouble(t *testing.T) {
+// TestSpansOfFailures: an error reply, a redirect, a node that is gone.
+func TestSpansOfFailures(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	ways := redistest.StartProxies(t, e.Addrs())
 	b := newBackend(t, sdktrace.AlwaysSample())

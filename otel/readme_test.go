@@ -13,7 +13,7 @@ import (
 
 // global is the code of README.md.
 func global(ctx context.Context, addrs []string) error {
-	observer, err := redisotel.Config{}.New() // with the global providers
+	observer, err := redisotel.New() // with the global providers
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type CountersConfig struct {
 // Up to eight hits on a key travel at once, each with an INCRBY of its own. While eight are under
 // way, or one INCRBY for several hits is, further hits wait and travel together as the next one.
 //
-// Make it with [NewCounters]. The zero Counters refuses every hit. All methods are safe for
+// Make it with [CountersConfig.New]. The zero Counters refuses every hit. All methods are safe for
 // concurrent use.
 //
 // # Time to live
@@ -100,9 +100,14 @@ type Hit struct {
 	Err error
 }
 
-// NewCounters returns Counters for keys in the client's cluster. With a client that
-// cluster.Config.New has not made, every hit is an error.
-func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
+// NewCounters is c.New(client).
+//
+// Deprecated: use [CountersConfig.New].
+func NewCounters(client *cluster.Client, c CountersConfig) *Counters { return c.New(client) }
+
+// New returns Counters for keys in the client's cluster. With a client that cluster.Config.New
+// has not made, every hit is an error.
+func (c CountersConfig) New(client *cluster.Client) *Counters {
 	counters := &Counters{cfg: c, seed: maphash.MakeSeed(), expiries: &expiries{began: time.Now()}}
 	if made := (*engine.Client)(client); made.Made() {
 		counters.client = made

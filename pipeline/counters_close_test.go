@@ -26,7 +26,7 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 		return ""
 	})
 	client := open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts}, e.Addrs())
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	const calls = 3
 	cancelable, cancel := context.WithCancel(t.Context())
 	defer cancel()

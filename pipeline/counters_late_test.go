@@ -48,7 +48,7 @@ func inLateWorld(t *testing.T, c pipeline.CountersConfig, run func(t *testing.T,
 		}
 		w.others = open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial}}, []string{node.Addr()})
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: holding}, Pool: pool.Fixed{Size: 2}}, []string{node.Addr()})
-		w.counters = pipeline.NewCounters(client, c)
+		w.counters = c.New(client)
 		defer w.counters.Close()
 		run(t, w)
 	})

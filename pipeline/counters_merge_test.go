@@ -164,7 +164,7 @@ func TestCloseDoesNotWaitForDeadlines(t *testing.T) {
 		patient := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Minute}}}
 		client := open(t, patient, []string{w.Nodes()[0].Addr()})
 		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k"))) // it is connected
-		w.counters = pipeline.NewCounters(client, pipeline.CountersConfig{})
+		w.counters = pipeline.CountersConfig{}.New(client)
 		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		left := w.hit(ctx, &pipeline.Hit{Key: "k", By: 2})

@@ -74,7 +74,7 @@ func TestCountersModel(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	const callers, calls = 32, 200
 	keys := redistest.KeysInSlots(6, "model")
 	var mu sync.Mutex

@@ -25,7 +25,7 @@ func TestCounters(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	defer counters.Close()
 	const callers, rounds = 20, 50
 	var mu sync.Mutex
@@ -64,7 +64,7 @@ func TestCountersErrors(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	client := open(t, cluster.Config{}, e.Addrs())
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	ctx := within(t, 5*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "text", "canary")))
 	hits := []pipeline.Hit{{Key: "a", By: 1, TTL: time.Minute}, {Key: "text", By: 1, TTL: time.Minute}, {Key: "b", By: 2}}
@@ -99,7 +99,7 @@ func TestCountersErrors(t *testing.T) {
 func TestHitDoesNotAllocate(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{})
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	ctx := within(t, time.Minute)
 	for _, keys := range [][]string{{"{a}"}, {"{a}", "{b}", "{c}", "{a}2", "{b}2"}} {
 		var hits []pipeline.Hit

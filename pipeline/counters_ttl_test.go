@@ -46,7 +46,7 @@ func TestMemoryStorm(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	client := open(t, cluster.Config{}, server.Addrs())
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	ctx := within(t, 30*time.Second)
 	const callers, perKey, enough = 32, 8, 2000
 	var hits, counted, refused atomic.Int64
@@ -150,7 +150,7 @@ func TestCutHitExpires(t *testing.T) {
 		client, err := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}.New(ctx, []string{proxy.Addr()})
 		require.NoError(t, err)
 		defer client.Close()
-		counters := pipeline.NewCounters(client, pipeline.CountersConfig{ExpireEveryHit: every})
+		counters := pipeline.CountersConfig{ExpireEveryHit: every}.New(client)
 		hits := []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}
 		if known {
 			require.NoError(t, counters.Hit(ctx, hits))

@@ -143,7 +143,7 @@ func ExamplePipeline_ExpireNX() {
 func ExampleCounters() {
 	client, done := example()
 	defer done()
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	counters := pipeline.CountersConfig{}.New(client)
 	defer counters.Close()
 	hits := []pipeline.Hit{
 		{Key: "user:42", By: 1, TTL: time.Minute},

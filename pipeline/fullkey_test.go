@@ -19,7 +19,7 @@ func TestHitsInTwoParts(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	for i, c := range []CountersConfig{{}, {ExpireEveryHit: true}} {
-		counters := NewCounters(client, c)
+		counters := c.New(client)
 		for _, key := range []string{"plain", "a{tag}b", "{}{x}", "}{", "{}", "x"} {
 			key = fmt.Sprint(key, i)
 			for at := range len(key) + 1 {
@@ -46,7 +46,7 @@ func TestHitsDividedAtOnce(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	counters := NewCounters(client, CountersConfig{})
+	counters := CountersConfig{}.New(client)
 	const key = "user:{7}:minute"
 	var hits []Hit
 	for at := range len(key) + 1 {

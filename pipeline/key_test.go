@@ -32,7 +32,7 @@ func gathering(c *Counters, call *hitCall) *batch {
 // TestShardsShrink: what a call of many keys needed is given back, also while a
 // few keys of each shard are always out. Not parallel: it measures the heap.
 func TestShardsShrink(t *testing.T) {
-	c := NewCounters(nil, CountersConfig{})
+	c := CountersConfig{}.New(nil)
 	for i := range 10 * counterShards {
 		joined(c, Hit{Key: fmt.Sprint("hot", i), By: 1})
 	}
@@ -68,7 +68,7 @@ func TestGather(t *testing.T) {
 	client, err := cluster.Config{RefreshEvery: -1}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	c := NewCounters(client, CountersConfig{})
+	c := CountersConfig{}.New(client)
 	batches := make(map[string]*batch)
 	for _, key := range []string{"mine", "other"} {
 		batches[key] = gathering(c, joined(c, Hit{Key: key, By: 1}))
@@ -99,7 +99,7 @@ func TestGather(t *testing.T) {
 func TestKeysWithOneHash(t *testing.T) {
 	const hash, keys = 7, 3
 	for _, order := range [][keys]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		c := NewCounters(nil, CountersConfig{})
+		c := CountersConfig{}.New(nil)
 		s := c.shard(hash)
 		name := func(i int) fullKey { return fullKey{"k", fmt.Sprint(i)} }
 		for i := range keys {
@@ -123,7 +123,7 @@ func TestKeysWithOneHash(t *testing.T) {
 // order they end, and the key is there while one of them is.
 func TestFewBesideEachOther(t *testing.T) {
 	const hash = 7
-	c := NewCounters(nil, CountersConfig{})
+	c := CountersConfig{}.New(nil)
 	s, name, random := c.shard(hash), fullKey{key: "k"}, rand.New(rand.NewPCG(1, 2))
 	other := c.addLocked(s, fullKey{key: "other"}, hash)
 	var out []*hitCall
@@ -160,7 +160,7 @@ func TestNoneBesideThoseThatGather(t *testing.T) {
 	client, err := cluster.Config{RefreshEvery: -1}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	c := NewCounters(client, CountersConfig{})
+	c := CountersConfig{}.New(client)
 	hit := Hit{Key: "k", By: 1}
 	first := joined(c, hit)
 	second := joined(c, hit)
@@ -201,7 +201,7 @@ func TestDoubtsBeside(t *testing.T) {
 			client, err := cluster.Config{RefreshEvery: -1}.New(t.Context(), redis.Addrs())
 			require.NoError(t, err)
 			defer client.Close()
-			counters, ctx := NewCounters(client, CountersConfig{}), t.Context()
+			counters, ctx := CountersConfig{}.New(client), t.Context()
 			hits := []Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 10}}
 			require.NoError(t, counters.Hit(ctx, slices.Clone(hits[:1])))
 			redis.Nodes()[0].Del("k")

@@ -78,7 +78,7 @@ func TestPipelineWithoutClient(t *testing.T) {
 		})
 	}
 	hits := []pipeline.Hit{{Key: "k", By: 1, Total: 7}}
-	for name, c := range map[string]*pipeline.Counters{"zero": {}, "nil client": pipeline.NewCounters(nil, pipeline.CountersConfig{}), "not made": pipeline.NewCounters(new(cluster.Client), pipeline.CountersConfig{})} {
+	for name, c := range map[string]*pipeline.Counters{"zero": {}, "nil client": pipeline.CountersConfig{}.New(nil), "not made": pipeline.CountersConfig{}.New(new(cluster.Client))} {
 		t.Run("counters/"+name, func(t *testing.T) {
 			require.ErrorContains(t, c.Hit(t.Context(), nil), "without a client")
 			require.ErrorContains(t, c.Hit(t.Context(), hits), "without a client")
@@ -110,7 +110,7 @@ func TestNil(t *testing.T) {
 	require.ErrorContains(t, bad.Err(), "the action is nil")
 	require.ErrorIs(t, good.Err(), redislanes.ErrNotSent)
 
-	c := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	c := pipeline.CountersConfig{}.New(client)
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
 	require.ErrorContains(t, c.Hit(nil, hits), "the context is nil") //nolint:staticcheck // that is the mistake
 	require.ErrorIs(t, hits[0].Err, redislanes.ErrNotSent)

@@ -62,7 +62,7 @@ func newTower(t *testing.T, nodes int, c pipeline.CountersConfig) *tower {
 		w.requests++
 	}}
 	client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: pool.Laned{Lanes: 1}, Trace: trace}, addrs)
-	w.counters = pipeline.NewCounters(client, c)
+	w.counters = c.New(client)
 	t.Cleanup(func() { require.NoError(t, w.counters.Close()) })
 	for _, key := range redistest.KeysInSlots(nodes, "warm") {
 		require.NoError(t, w.counters.Hit(t.Context(), []pipeline.Hit{{Key: key, By: 1}}))

@@ -37,13 +37,15 @@ type Laned struct {
 	Strategy lanes.Strategy
 
 	// SlowLanes is the number of lanes to each server for slow commands, in addition to
-	// Lanes. Default 2, at most 1,024. The first slow command makes the pool dial them.
-	// MaxInFlight holds for each of them. They have a queue of their own, with its own
-	// MaxWaiters. Package cluster says which commands are slow. In a pool under radix's own
-	// Cluster no command is slow.
+	// Lanes. Default 2, at most 1,024; negative for none: slow commands travel with all others
+	// then. The first slow command makes the pool dial them. MaxInFlight holds for each of
+	// them. They have a queue of their own, with its own MaxWaiters. Package cluster says which
+	// commands are slow. In a pool under radix's own Cluster no command is slow.
 	SlowLanes int
 
-	// NoSlowLanes lets slow commands travel with all others. SlowLanes must be 0 then.
+	// NoSlowLanes is a former way to say SlowLanes: -1.
+	//
+	// Deprecated: use SlowLanes. It goes with the first tag.
 	NoSlowLanes bool
 
 	// MaxInFlight is how many batches may be in flight on one lane. Further batches wait.
@@ -87,5 +89,5 @@ func (l Laned) validateSlow() error {
 	if l.NoSlowLanes && l.SlowLanes > 0 {
 		return fmt.Errorf("pool: Laned.SlowLanes = %d although NoSlowLanes is set: leave one of them out", l.SlowLanes)
 	}
-	return inRange("Laned", "SlowLanes", l.SlowLanes, mostLanes)
+	return inRange("Laned", "SlowLanes", max(0, l.SlowLanes), mostLanes)
 }

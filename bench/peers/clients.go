@@ -136,7 +136,7 @@ func ourCounters(name string, everyHit bool) client {
 		if err != nil {
 			return nil, err
 		}
-		all := pipeline.NewCounters(c, pipeline.CountersConfig{ExpireEveryHit: everyHit})
+		all := pipeline.CountersConfig{ExpireEveryHit: everyHit}.New(c)
 		return &session{
 			counting: func() request { return countersRequest(all) },
 			adding:   countersAdding(all),

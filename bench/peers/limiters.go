@@ -55,7 +55,7 @@ func ourLimiter(name string, rule limit.Rule) client {
 		if err != nil {
 			return nil, err
 		}
-		l, err := limit.New(c, limit.Config{Budget: time.Minute})
+		l, err := limit.Config{Budget: time.Minute}.New(c)
 		if err != nil {
 			return nil, err
 		}

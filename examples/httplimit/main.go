@@ -34,7 +34,7 @@ func main() {
 	prometheus.MustRegister(requests, decisions)
 	client, err := cluster.Config{Trace: requests.Trace()}.New(ctx, strings.Split(*redis, ","))
 	check(err)
-	limiter, err := limit.New(client, limit.Config{Budget: 100 * time.Millisecond, Observer: decisions})
+	limiter, err := limit.Config{Budget: 100 * time.Millisecond, Observer: decisions}.New(client)
 	check(err)
 	perMinute, err := limiter.Limit(limit.Rule{Name: "address", Limit: 100, Window: time.Minute})
 	check(err)

@@ -49,7 +49,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	registry.MustRegister(decisions)
 	config := s.Limit.config()
 	config.Observer = service.LogOutages(decisions, log)
-	limiter, err := limit.New(client, config)
+	limiter, err := config.New(client)
 	if err != nil {
 		return p, err
 	}

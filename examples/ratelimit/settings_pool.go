@@ -27,8 +27,7 @@ type poolSettings struct {
 	Lanes          int    `name:"lanes" help:"Laned: how many, or the least. Default 4."`
 	MaxLanes       int    `name:"max-lanes" help:"Laned: most. Default as many as --lanes."`
 	Strategy       string `name:"lane-strategy" enum:"first-fit,round-robin,least-used,affinity,power-of-two" default:"first-fit" help:"Laned: how one is chosen: first-fit, round-robin, least-used, affinity or power-of-two."`
-	SlowLanes      int    `name:"slow-lanes" help:"Laned: how many for slow commands. Default 2."`
-	NoSlowLanes    bool   `name:"no-slow-lanes" help:"Laned: slow commands travel with the others."`
+	SlowLanes      int    `name:"slow-lanes" help:"Laned: how many for slow commands; negative for none. Default 2."`
 	MaxInFlight    int    `name:"max-in-flight" help:"Laned: batches in flight on one, at most. Default 1024."`
 	MaxQueuedBytes int    `name:"max-queued-bytes" help:"Laned: bytes that wait to be written on one, at most. Default 8 MiB."`
 	MaxDedicated   int    `name:"max-dedicated" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
@@ -57,8 +56,7 @@ func (p *poolSettings) config() (pool.Config, error) {
 	default:
 		c = pool.Laned{
 			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, Strategy: strategies[p.Strategy],
-			SlowLanes: p.SlowLanes, NoSlowLanes: p.NoSlowLanes,
-			MaxInFlight: p.MaxInFlight, MaxQueuedBytes: p.MaxQueuedBytes, MaxDedicated: p.MaxDedicated, Options: o,
+			SlowLanes: p.SlowLanes, MaxInFlight: p.MaxInFlight, MaxQueuedBytes: p.MaxQueuedBytes, MaxDedicated: p.MaxDedicated, Options: o,
 		}
 	}
 	return c, pool.Validate(c)
@@ -86,7 +84,6 @@ func (p *poolSettings) check() error {
 		without(p.MaxLanes != 0, "max-lanes", "laned")
 		without(p.Strategy != "first-fit", "lane-strategy", "laned")
 		without(p.SlowLanes != 0, "slow-lanes", "laned")
-		without(p.NoSlowLanes, "no-slow-lanes", "laned")
 		without(p.MaxInFlight != 0, "max-in-flight", "laned")
 		without(p.MaxQueuedBytes != 0, "max-queued-bytes", "laned")
 		without(p.MaxDedicated != 0, "max-dedicated", "laned")

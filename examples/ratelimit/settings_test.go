@@ -57,16 +57,11 @@ func TestEveryFieldHasASetting(t *testing.T) {
 			"-pool", "laned", "-lanes", "2", "-max-lanes", "5", "-lane-strategy", "round-robin", "-slow-lanes", "3",
 			"-max-in-flight", "99", "-max-queued-bytes", "1000", "-max-dedicated", "11", "-pool-idle-timeout", "6s",
 		},
-		"no slow lanes": {"-lane-strategy", "affinity", "-no-slow-lanes"},
 	} {
 		s, err := parse(append(flags, everything...), io.Discard)
 		require.NoError(t, err, kind)
 		c, err := s.config()
 		require.NoError(t, err)
-		if l, ok := c.Pool.(pool.Laned); ok && l.NoSlowLanes {
-			require.Equal(t, pool.Laned{NoSlowLanes: true}.Lanes, l.Lanes)
-			continue
-		}
 		requireSet(t, "", reflect.ValueOf(c.Pool), "Laned.NoSlowLanes")
 		requireSet(t, "cluster.", reflect.ValueOf(c))
 		requireSet(t, "", reflect.ValueOf(c.Dialer))

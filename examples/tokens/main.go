@@ -75,10 +75,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer client.Close()
-	limiter, err := limit.New(client, limit.Config{
+	limiter, err := limit.Config{
 		Prefix: fmt.Sprintf("tokens:%d:", time.Now().UnixNano()),
 		Budget: 10 * time.Second, // far less than the model takes; after a timeout the reserved tokens may stay counted
-	})
+	}.New(client)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func TestHistories(t *testing.T) {
 			{3000 * ms, "", ""},
 			{3040 * ms, "", "ask, suspect"},
 		},
-		"each dial that is given up is the same silence": { // TestDialsThatTimeOutBesideLentConnections
+		"each dial that is given up is the same silence": { // TestDialsThatTimeOutBesideDedicatedConnections
 			{0, "dial a; dialled a 1ms; lend a", ""},
 			{1000 * ms, "dial b; wait", ""},
 			{1100 * ms, "fail b unanswered", ""},

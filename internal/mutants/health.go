@@ -16,7 +16,7 @@ var health = []promise{
 		{fault: "callers wait for a dial that is not answered", at: "internal/health.Look.Judge",
 			by: never("waited"), tests: "./internal/nodepool TestUnansweredDialIsSilence"},
 		{fault: "each dial that is given up begins the silence anew", at: "internal/nodepool.Pool.judgeLocked",
-			by: never("GaveUp"), tests: "./internal/nodepool TestDialsThatTimeOutBesideLentConnections"},
+			by: never("GaveUp"), tests: "./internal/nodepool TestDialsThatTimeOutBesideDedicatedConnections"},
 		{fault: "a lost dial is all that a pool without connections tries", at: "internal/nodepool.Pool.askLocked",
 			by: never("p.redial == nil"), tests: "./internal/nodepool TestLostDialIsAllThatIsLeft"},
 		{fault: "slow commands excuse a dial without an answer", at: "internal/health.Server.unusual",
@@ -104,7 +104,7 @@ var health = []promise{
 	}},
 	{"a dial without an answer is noticed", []mutant{
 		{fault: "a dial without an answer is waited for while connections are lent", at: "internal/nodepool.Pool.joinedLocked",
-			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideLentConnections"},
+			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideDedicatedConnections"},
 	}},
 	{"FailFast refuses a caller only if no connection is free or opening", []mutant{
 		{fault: "FailFast refuses callers while a connection or the only lane is replaced", at: "internal/nodepool.Pool.fullLocked",
@@ -116,7 +116,7 @@ var health = []promise{
 	}},
 	{"a returned connection serves the queue only if it is open", []mutant{
 		{fault: "a closed connection is lent to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
-			by: always("Err"), tests: "./internal/nodepool TestClosedConnectionIsNotLent"},
+			by: always("Err"), tests: "./internal/nodepool TestClosedConnectionIsNotDedicated"},
 		{fault: "a connection returned after Retire serves on", at: "internal/nodepool.Pool.drainLocked",
 			by: drop("leaveWhy"), tests: "./internal/nodepool TestReturnedAfterRetire"},
 	}},

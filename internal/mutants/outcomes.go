@@ -20,7 +20,7 @@ var outcomes = []promise{
 		{fault: "9 a program finds the repeat's refusal and not the doubt", at: "internal/attempt.repeated.Is",
 			by: always("DeadlineExceeded", "Canceled"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
 		{fault: "9 an action whose first try ran in part was not sent", at: "internal/engine.dedicatedAction.noteDoubt",
-			by: never("wrote"), tests: "./cluster TestDoubtAboutALentAction"},
+			by: never("wrote"), tests: "./cluster TestDoubtAboutADedicatedAction"},
 		{fault: "bytes over TLS that failed are reported as not sent", at: "internal/wire.Lane.writeNow",
 			by: after("if err != nil { break }", "Write"), tests: "./internal/wire TestFailedWriteOverTLSIsUnknown"},
 	}},

@@ -82,9 +82,9 @@ func (w *world) oldest() (oldest time.Duration) {
 	return oldest
 }
 
-// TestAgedWhileLent: a connection that is lent serves its user, and leaves when it is
+// TestAgedWhileDedicated: a connection that is lent serves its user, and leaves when it is
 // returned.
-func TestAgedWhileLent(t *testing.T) {
+func TestAgedWhileDedicated(t *testing.T) {
 	for name, c := range map[string]Config{
 		"fixed": Fixed{Size: 1, Options: Options{MaxAge: age}}, "laned": Laned{Lanes: 1, MaxDedicated: 1, Options: Options{MaxAge: age}},
 	} {

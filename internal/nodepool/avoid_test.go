@@ -57,7 +57,7 @@ func avoided(p *Node, l *wire.Lane) bool {
 func TestSilentLanesAreAvoided(t *testing.T) {
 	t.Parallel()
 	const size = 3
-	p, release := stuck(t, Laned{Lanes: size, NoSlowLanes: true, Options: patient})
+	p, release := stuck(t, Laned{Lanes: size, SlowLanes: -1, Options: patient})
 	ctx := within(t, 20*time.Second)
 	lanesInSet := func(n int) {
 		until(t, "so many lanes are in the set", func() bool { return sharedIn(p).set.Load().Len() == n })
@@ -96,7 +96,7 @@ func TestBytesPutALaneBack(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	p, err := New(Laned{Lanes: 2, NoSlowLanes: true, Options: patient}, lanes.Dialer{}, proxy.Addr(), nil)
+	p, err := New(Laned{Lanes: 2, SlowLanes: -1, Options: patient}, lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	defer p.Close()
 	ctx := within(t, 20*time.Second)

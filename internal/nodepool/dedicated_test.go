@@ -26,11 +26,11 @@ func say(ctx context.Context, c radix.Conn, command string) (reply string, err e
 	return string(raw), err
 }
 
-// TestLentComesBackCleanOrNotAtAll: after whatever its user did, the next one
+// TestDedicatedComesBackCleanOrNotAtAll: after whatever its user did, the next one
 // has a connection on which commands run, in the right database and language,
 // and whose transactions fail for no reason of somebody else's. Those that are
 // clean are kept.
-func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
+func TestDedicatedComesBackCleanOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
@@ -250,9 +250,9 @@ func TestReturnBesideUse(t *testing.T) {
 	until(t, "none is lent", func() bool { return p.Stats().Dedicated == 0 })
 }
 
-// TestContextThatHasEndedLeavesALentConnectionClean: nothing was sent, so there
+// TestContextThatHasEndedLeavesADedicatedConnectionClean: nothing was sent, so there
 // is no reason to close it.
-func TestContextThatHasEndedLeavesALentConnectionClean(t *testing.T) {
+func TestContextThatHasEndedLeavesADedicatedConnectionClean(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)

@@ -267,10 +267,10 @@ func (c slowEnd) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestClosedConnectionIsNotLent: a connection that is closed when its user
+// TestClosedConnectionIsNotDedicated: a connection that is closed when its user
 // returns it, of which the pool has not been told yet, is not given to the one who
 // waits; that one gets another.
-func TestClosedConnectionIsNotLent(t *testing.T) {
+func TestClosedConnectionIsNotDedicated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		letGo := make(chan struct{})
 		dialer := simulatedServer(t, time.Millisecond)

@@ -21,7 +21,7 @@ func TestPoolsAreMadeWhenNeeded(t *testing.T) {
 		err  error // of who needs another one
 	}{
 		"laned":         {Laned{Lanes: 1}, func(*Node) {}, 3, nil},
-		"no slow lanes": {Laned{Lanes: 1, NoSlowLanes: true}, func(*Node) {}, 2, nil},
+		"no slow lanes": {Laned{Lanes: 1, SlowLanes: -1}, func(*Node) {}, 2, nil},
 		"fixed":         {Fixed{Size: 2}, func(*Node) {}, 1, nil},
 		"adaptive":      {Adaptive{Max: 2}, func(*Node) {}, 1, nil},
 		"retired":       {Laned{Lanes: 1}, (*Node).Retire, 1, cause.ErrRetired},

@@ -128,9 +128,9 @@ func TestEachUnansweredDialIsNoticed(t *testing.T) {
 	})
 }
 
-// TestDialsThatTimeOutBesideLentConnections: dials that are given up before the pool wonders
+// TestDialsThatTimeOutBesideDedicatedConnections: dials that are given up before the pool wonders
 // are one silence.
-func TestDialsThatTimeOutBesideLentConnections(t *testing.T) {
+func TestDialsThatTimeOutBesideDedicatedConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
 		h.cond, h.holds = sync.NewCond(&h.mu), nothing
@@ -156,9 +156,9 @@ func TestDialsThatTimeOutBesideLentConnections(t *testing.T) {
 	})
 }
 
-// TestUnansweredDialBesideLentConnections: those who wait for a dial that is not
+// TestUnansweredDialBesideDedicatedConnections: those who wait for a dial that is not
 // answered learn so as soon as if none were lent, unless what is lent shows life.
-func TestUnansweredDialBesideLentConnections(t *testing.T) {
+func TestUnansweredDialBesideDedicatedConnections(t *testing.T) {
 	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2}, "adaptive": Adaptive{Max: 2}, "laned": Laned{Lanes: 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,6 @@ type Adaptive struct {
 
 type Laned struct {
 	Lanes, MaxLanes, SlowLanes                int
-	NoSlowLanes                               bool
 	MaxInFlight, MaxQueuedBytes, MaxDedicated int
 	IdleTimeout                               time.Duration
 	Strategy                                  lanes.Strategy
@@ -52,9 +51,6 @@ func (l Laned) settings() Settings {
 	s := l.Options
 	s.Kind, s.Min, s.Max, s.IdleTimeout, s.Strategy = KindLaned, l.Lanes, l.MaxLanes, l.IdleTimeout, l.Strategy
 	s.MaxInFlight, s.MaxQueued, s.MaxDedicated, s.SlowLanes = l.MaxInFlight, l.MaxQueuedBytes, l.MaxDedicated, l.SlowLanes
-	if l.NoSlowLanes {
-		s.SlowLanes = -1
-	}
 	return s
 }
 

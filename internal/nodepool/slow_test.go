@@ -92,7 +92,7 @@ func TestSlowBatchesElsewhere(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	for name, c := range map[string]Config{
-		"fixed": Fixed{Size: 1}, "adaptive": Adaptive{Max: 1}, "laned": Laned{Lanes: 1, NoSlowLanes: true},
+		"fixed": Fixed{Size: 1}, "adaptive": Adaptive{Max: 1}, "laned": Laned{Lanes: 1, SlowLanes: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.False(t, c.settings().HasSlowLanes())

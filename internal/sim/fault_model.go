@@ -187,7 +187,7 @@ func switched(turn func(n *model.Node, on bool), all uint64) func(w *world, f Fa
 	}
 }
 
-// briefRefusal is one that is over before a usual grace is.
+// briefRefusal is one that is over before a usual window is.
 func briefRefusal(w *world, f Fault) func() {
 	refusals := []func(w *world, f Fault) func(){
 		loading, switched((*model.Node).Down, 1), switched((*model.Node).Down, 2), switched((*model.Node).NoReplicas, 1),

@@ -65,7 +65,7 @@ const changed = "changed"
 
 // makeLimiter makes the limiter and its limits.
 func (w *world) makeLimiter() error {
-	limiter, err := limit.New(w.client, w.settings.Limiter)
+	limiter, err := w.settings.Limiter.New(w.client)
 	if err != nil {
 		return err
 	}

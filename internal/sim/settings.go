@@ -116,7 +116,7 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string) {
 	}
 	l.MaxLanes = l.Lanes + oneOf(r, 0, 0, 2)
 	if chance(r, 4) {
-		l.NoSlowLanes = true
+		l.SlowLanes = -1
 	} else {
 		l.SlowLanes = oneOf(r, 0, 1, 2)
 	}

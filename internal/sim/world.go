@@ -240,7 +240,7 @@ func (w *world) connect() error {
 		return err
 	}
 	w.believed = slotsOfLoad()
-	w.client, w.counters = client, pipeline.NewCounters(client, w.settings.Counters)
+	w.client, w.counters = client, w.settings.Counters.New(client)
 	w.user.client.Store(client)
 	return w.makeLimiter()
 }

@@ -21,9 +21,9 @@ func (b *Batch) end(failed bool) {
 	b.call.complete(b)
 }
 
-// TestNextReturnsAtTheFirstTrouble: a batch that fails is known while another
+// TestNextReturnsAtTheFirstFailure: a batch that fails is known while another
 // one is out; one without an error wakes nobody.
-func TestNextReturnsAtTheFirstTrouble(t *testing.T) {
+func TestNextReturnsAtTheFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		call := NewCall()
 		var slow, good, bad, more Batch

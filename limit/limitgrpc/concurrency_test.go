@@ -45,7 +45,7 @@ func TestConcurrency(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	l, err := limit.New(client, limit.Config{Budget: 10 * time.Second})
+	l, err := limit.Config{Budget: 10 * time.Second}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
 	of := func(r limit.ConcurrencyRule) *limit.Concurrency {

@@ -14,7 +14,7 @@ import (
 
 // The limit of a call depends on who calls.
 func ExampleUnary() {
-	var limiter *limit.Limiter // from limit.New
+	var limiter *limit.Limiter // from limit.Config.New
 	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 100, Window: time.Minute})
 	if err != nil {
 		return // the rule cannot be used
@@ -31,7 +31,7 @@ func ExampleUnary() {
 
 // A tenant may have two exports at a time, each of which is a stream.
 func ExampleStreamConcurrency() {
-	var limiter *limit.Limiter // from limit.New
+	var limiter *limit.Limiter // from limit.Config.New
 	exports, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "exports", Limit: 2})
 	if err != nil {
 		return // the rule cannot be used
@@ -45,7 +45,7 @@ func ExampleStreamConcurrency() {
 
 // A user may have ten calls at a time, and 100 in a minute.
 func ExampleUnaryConcurrency() {
-	var limiter *limit.Limiter // from limit.New
+	var limiter *limit.Limiter // from limit.Config.New
 	calls, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "calls", Limit: 10})
 	if err != nil {
 		return // the rule cannot be used

@@ -38,7 +38,7 @@ func start(t *testing.T, rules ...limit.Rule) *service {
 	client, err := cluster.Config{}.New(t.Context(), s.emulated.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	s.limiter, err = limit.New(client, limit.Config{Budget: 10 * time.Second})
+	s.limiter, err = limit.Config{Budget: 10 * time.Second}.New(client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.limiter.Close()) })
 	for _, r := range rules {

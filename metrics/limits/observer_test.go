@@ -27,7 +27,7 @@ func TestObserver(t *testing.T) {
 	o := limits.NewObserver(prometheus.Labels{"service": "s"})
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(o))
-	l, err := limit.New(client, limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1})
+	l, err := limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
 	two, err := l.Limit(limit.Rule{Name: "two", Limit: 2, Window: time.Hour})

@@ -47,7 +47,7 @@ func measure(ctx context.Context, addrs []string, rate int, leases bool, during 
 		return row{}, err
 	}
 	defer client.Close()
-	l, err := limit.New(client, limit.Config{Budget: time.Second})
+	l, err := limit.Config{Budget: time.Second}.New(client)
 	if err != nil {
 		return row{}, err
 	}

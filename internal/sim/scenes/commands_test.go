@@ -27,7 +27,7 @@ func (s *stage) rare(within time.Duration, n int, key string) result {
 	return s.cmd(within, fmt.Sprintf("MODULE%d.INCRBY", model.Modules+n), by, key)
 }
 
-// TestNewCommandInAnOutage: a command that servers have to be asked for has no grace of its
+// TestNewCommandInAnOutage: a command that servers have to be asked for has no window of its
 // own, and is routed by no guess.
 func TestNewCommandInAnOutage(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {

@@ -31,7 +31,7 @@ func TestFailoverAtOnce(t *testing.T) {
 }
 
 // TestPatientCallsOutliveAFailover: calls that have time fail neither in a graceful failover
-// nor in one that takes less than the grace.
+// nor in one that takes less than the window.
 func TestPatientCallsOutliveAFailover(t *testing.T) {
 	each(t, setup{}, map[string]func(s *stage){
 		"graceful": func(s *stage) { s.model.FailoverGracefully(s.inside(3), 2*time.Second) },
@@ -222,8 +222,8 @@ func TestSteadyReplica(t *testing.T) {
 	require.Len(t, asked, 1)
 }
 
-// TestReplicaTrouble: what replicas refuse, their primary answers, also if it is slow.
-func TestReplicaTrouble(t *testing.T) {
+// TestReplicaOutage: what replicas refuse, their primary answers, also if it is slow.
+func TestReplicaOutage(t *testing.T) {
 	const slow = 340 * time.Millisecond
 	for name, fault := range map[string]func(s *stage, replica int){
 		"refuses": func(s *stage, i int) { s.inside(i).MasterDown(true) },

@@ -12,7 +12,7 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestSilentNode: calls with less time than the grace fail at once as soon as the silence is
+// TestSilentNode: calls with less time than the window fail at once as soon as the silence is
 // known, calls of other nodes notice nothing, and one byte ends the suspicion.
 func TestSilentNode(t *testing.T) {
 	scenes(t, map[string]setup{
@@ -39,20 +39,20 @@ func TestUnansweredDials(t *testing.T) {
 		s.node(0).Isolate()
 		s.node(0).Cut()
 		time.Sleep(time.Millisecond)
-		s.incr(5*time.Second, s.key(0, 0)).failed(known + grace + soon)
+		s.incr(5*time.Second, s.key(0, 0)).failed(known + window + soon)
 		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.incr(5*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrDown) })
 	})
 }
 
-// TestUnansweredDialsBesideALentConnection: a connection that its user keeps does not hide
+// TestUnansweredDialsBesideADedicatedConnection: a connection that its user keeps does not hide
 // that no dial is answered.
-func TestUnansweredDialsBesideALentConnection(t *testing.T) {
+func TestUnansweredDialsBesideADedicatedConnection(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		giveBack := s.keep(s.key(0, 0))
 		time.Sleep(soon)
 		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Blackhole: true})
-		s.lent(5*time.Second, s.key(0, 0)).failed(known + grace + soon)
+		s.lent(5*time.Second, s.key(0, 0)).failed(known + window + soon)
 		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.lent(5*time.Second, s.key(0, 0)).failed(soon) })
 		giveBack()
 	})

@@ -26,10 +26,10 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 const (
-	trip  = 500 * time.Microsecond // a round trip
-	soon  = 20 * time.Millisecond  // more than a call takes that waits for nothing
-	grace = time.Second            // Config.RetryWindow
-	known = 600 * time.Millisecond // until a silent server is known to be: two silences of 250 ms
+	trip   = 500 * time.Microsecond // a round trip
+	soon   = 20 * time.Millisecond  // more than a call takes that waits for nothing
+	window = time.Second            // Config.RetryWindow
+	known  = 600 * time.Millisecond // until a silent server is known to be: two silences of 250 ms
 )
 
 // A stage is a cluster of three primaries with a replica each, and a client.
@@ -72,7 +72,7 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 			addrs = with.seeds(s.Cluster)
 		}
 		s.client = s.another(with.client, addrs...)
-		s.counters = pipeline.NewCounters(s.client, pipeline.CountersConfig{})
+		s.counters = pipeline.CountersConfig{}.New(s.client)
 		t.Cleanup(func() { require.NoError(t, s.counters.Close()) })
 		play(s)
 	})

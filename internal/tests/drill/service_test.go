@@ -41,7 +41,7 @@ func startService(t *testing.T, addrs []string, size pool.Config, proxies redist
 	defer cancel()
 	client, err := config.New(starting, addrs)
 	require.NoError(t, err)
-	limiter, err := limit.New(client, limit.Config{Observer: decisions})
+	limiter, err := limit.Config{Observer: decisions}.New(client)
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(requests, decisions,

@@ -100,7 +100,7 @@ func perform(said string) error {
 	}
 	defer client.Close()
 	w := &watcher{now: t.now}
-	l, err := limit.New(client, limit.Config{Budget: 20 * time.Second, NearCache: -1, Observer: w})
+	l, err := limit.Config{Budget: 20 * time.Second, NearCache: -1, Observer: w}.New(client)
 	if err != nil {
 		return err
 	}

@@ -121,8 +121,12 @@ func (p Pool) Config() pool.Config {
 	case adaptive:
 		return pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: options}
 	default:
+		slow := p.SlowLanes
+		if p.NoSlowLanes {
+			slow = -1
+		}
 		return pool.Laned{
-			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, SlowLanes: p.SlowLanes, NoSlowLanes: p.NoSlowLanes,
+			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, SlowLanes: slow,
 			Strategy: strategies[p.Strategy], MaxInFlight: p.MaxInFlight, Options: options,
 		}
 	}

@@ -107,7 +107,7 @@ func start(t *testing.T, redis []string, o options) *world {
 	client, err := o.cluster.New(t.Context(), redis)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	limiter, err := limit.New(client, o.limit)
+	limiter, err := o.limit.New(client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, limiter.Close()) })
 	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(testRules)}, limiter.Limit)

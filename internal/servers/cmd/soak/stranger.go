@@ -90,7 +90,7 @@ func (s *soak) loseShard(ctx context.Context, v view, node int, hold time.Durati
 }
 
 // failOpen is how long after a shard is known to be lost its calls may still take
-// their whole time: the client's grace of a second, and as much for a busy machine.
+// their whole time: the client's window of a second, and as much for a busy machine.
 const failOpen = 2 * time.Second
 
 func (s *soak) restart(n *servers.Node) error {

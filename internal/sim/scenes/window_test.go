@@ -18,7 +18,7 @@ import (
 func config(p pool.Config) cluster.Config { return cluster.Config{Pool: p} }
 
 // TestWritesRefusedAmongReads: reads that succeed, and a command that was sent before the
-// refusals and is answered among them, say nothing of writes, which fail at once when the grace
+// refusals and is answered among them, say nothing of writes, which fail at once when the window
 // is over.
 func TestWritesRefusedAmongReads(t *testing.T) {
 	each(t, setup{}, map[string]func(s *stage) result{
@@ -37,7 +37,7 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 		defer before()
 		time.Sleep(soon)
 		s.inside(0).NoReplicas(true)
-		write(s).failed(grace+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
+		write(s).failed(window+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
 		s.repeat(3*time.Second, 100*time.Millisecond, func() {
 			s.get(2*time.Second, s.key(0, 0)).ok(trip)
 			s.watch(s.key(0, 0)).ok(soon)
@@ -65,13 +65,13 @@ func (s *stage) script(key string) result {
 }
 
 // TestLoadingAmongWatches: a node that loads its data lets keys be watched. That gives reads
-// no new grace.
+// no new window.
 func TestLoadingAmongWatches(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		s.lent(time.Second, s.key(0, 0)).ok(soon)
 		s.inside(0).Loading(time.Minute)
-		s.get(2*time.Second, s.key(0, 0)).failed(grace + 100*time.Millisecond)
+		s.get(2*time.Second, s.key(0, 0)).failed(window + 100*time.Millisecond)
 		s.repeat(3*time.Second, 50*time.Millisecond, func() {
 			s.watch(s.key(0, 0))
 			s.get(2*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused)
@@ -79,7 +79,7 @@ func TestLoadingAmongWatches(t *testing.T) {
 	})
 }
 
-// TestNobodysSlot: commands for a slot without an owner fail at once behind the grace, and
+// TestNobodysSlot: commands for a slot without an owner fail at once behind the window, and
 // others succeed.
 func TestNobodysSlot(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
@@ -88,7 +88,7 @@ func TestNobodysSlot(t *testing.T) {
 		slot := sim.Slot(lost)
 		s.model.Unassign(slot, slot)
 		time.Sleep(200 * time.Millisecond) // all nodes have heard of it
-		s.incr(2*time.Second, lost).failed(grace + 100*time.Millisecond)
+		s.incr(2*time.Second, lost).failed(window + 100*time.Millisecond)
 		s.repeat(3*time.Second, 100*time.Millisecond, func() {
 			s.incr(2*time.Second, lost).failed(soon)
 			s.incr(2*time.Second, other).ok(trip)
@@ -122,7 +122,7 @@ func TestKeysApart(t *testing.T) {
 		s.warm()
 		both := s.apart()
 		here, there := s.halves()
-		both().failed(grace+100*time.Millisecond, redislanes.ErrRefused)
+		both().failed(window+100*time.Millisecond, redislanes.ErrRefused)
 		s.repeat(3*time.Second, 50*time.Millisecond, func() {
 			s.get(time.Second, here).ok(2 * trip)
 			s.get(time.Second, there).ok(2 * trip)
@@ -133,8 +133,8 @@ func TestKeysApart(t *testing.T) {
 	})
 }
 
-// TestRefusalWithinTheGrace: who has time is served when the refusal ends.
-func TestRefusalWithinTheGrace(t *testing.T) {
+// TestRefusalWithinTheWindow: who has time is served when the refusal ends.
+func TestRefusalWithinTheWindow(t *testing.T) {
 	for _, text := range []model.Refusal{model.ClusterDown, model.IsLoading, model.NoReplicas, model.IsBusy, model.Misconf} {
 		scene(t, setup{}, func(s *stage) {
 			s.warm()
@@ -149,15 +149,15 @@ func TestRefusalWithinTheGrace(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain: a refusal behind a success is another outage, with a grace of its own.
+// TestRefusedAgain: a refusal behind a success is another outage, with a window of its own.
 func TestRefusedAgain(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		key := s.key(0, 0)
 		s.inside(0).Down(true)
-		s.repeat(grace+500*time.Millisecond, 50*time.Millisecond, func() { s.incr(soon, key).failed(soon) })
+		s.repeat(window+500*time.Millisecond, 50*time.Millisecond, func() { s.incr(soon, key).failed(soon) })
 		s.inside(0).Down(false)
-		s.repeat(grace, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
+		s.repeat(window, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
 		s.inside(0).Down(true)
 		time.AfterFunc(400*time.Millisecond, func() { s.inside(0).Down(false) })
 		s.incr(3*time.Second, key).ok(670 * time.Millisecond)
@@ -198,7 +198,7 @@ func TestManySlotsWithoutOwner(t *testing.T) {
 			s.call(2*trip, p.Do).failed(soon)
 		}
 		s.inside(0).Loading(time.Minute)
-		s.get(2*time.Second, s.key(0, 0)).failed(grace + 100*time.Millisecond)
+		s.get(2*time.Second, s.key(0, 0)).failed(window + 100*time.Millisecond)
 		s.repeat(2*time.Second, 100*time.Millisecond, func() { s.get(2*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused) })
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 )
 
-// TestLentActionsKnowTheGrace: what needs a connection of its own follows the
+// TestDedicatedActionsKeepTheWindow: what needs a connection of its own follows the
 // same rule as other commands, and shares its outages with them.
-func TestLentActionsKnowTheGrace(t *testing.T) {
+func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 	for _, m := range maladies {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestLentActionsKnowTheGrace(t *testing.T) {
 	}
 }
 
-// TestLentToSecondary: a connection to a replica that is down is the primary's.
-func TestLentToSecondary(t *testing.T) {
+// TestDedicatedToSecondary: a connection to a replica that is down is the primary's.
+func TestDedicatedToSecondary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(addr string, _ []string) string {
 			return map[string]string{nodeA: "$7\r\nprimary\r\n", nodeB: "$7\r\nreplica\r\n"}[addr]

@@ -45,7 +45,7 @@ func TestUnknownCommandWhileNodesAreSilent(t *testing.T) {
 	})
 }
 
-// TestUnknownCommandWhileNodesAreDead: once the grace of the nodes' outage is over, a
+// TestUnknownCommandWhileNodesAreDead: once the window of the nodes' outage is over, a
 // command that was never asked for fails at once, too.
 func TestUnknownCommandWhileNodesAreDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -63,12 +63,12 @@ func TestUnknownCommandWhileNodesAreDead(t *testing.T) {
 			time.Sleep(time.Second)
 			began := time.Now()
 			do(name)
-			require.Less(t, time.Since(began), 50*time.Millisecond, "%s: no grace of its own", name)
+			require.Less(t, time.Since(began), 50*time.Millisecond, "%s: no window of its own", name)
 		}
 	})
 }
 
-// TestUnknownCommandOutlastsAFailover: within the grace, servers are asked again:
+// TestUnknownCommandOutlastsAFailover: within the window, servers are asked again:
 // by a guess the command would have gone to the wrong node.
 func TestUnknownCommandOutlastsAFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

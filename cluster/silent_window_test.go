@@ -18,7 +18,7 @@ import (
 
 // TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
 // connection either, is noticed after half a second. From then on, a call that
-// has less time than the grace fails at once.
+// has less time than the window fails at once.
 func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 	for name, do := range map[string]func(*cluster.Client, context.Context) error{
 		"shared": func(c *cluster.Client, ctx context.Context) error {
@@ -67,7 +67,7 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
 		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}})
-		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		counters := pipeline.CountersConfig{}.New(client)
 		hit := func(within time.Duration) (pipeline.Hit, time.Duration) {
 			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}}
 			began := time.Now()
@@ -104,16 +104,16 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 	})
 }
 
-// TestSilentNodeMayComeBack: calls with more time than the grace, and all if they are to
+// TestSilentNodeMayComeBack: calls with more time than the window, and all if they are to
 // try while the context lasts, wait for a node that is silent.
 func TestSilentNodeMayComeBack(t *testing.T) {
-	for name, c := range map[string]struct{ grace, deadline time.Duration }{
-		"more than the grace": {0, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
+	for name, c := range map[string]struct{ window, deadline time.Duration }{
+		"more than the window": {0, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: c.grace})
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: c.window})
 				incr := func() radix.Action { return radix.Cmd(nil, "INCR", keyOf(0, 2)) } // radix uses one again once it is done
 				require.NoError(t, client.Do(t.Context(), incr()))
 				w.set(func() { w.silent[nodeA] = true })

@@ -124,7 +124,7 @@ func (b *sickbed) call(t *testing.T) (took time.Duration, bad, good error) {
 	return time.Since(began), count.Err(), other.Err()
 }
 
-// failsAtOnce makes a call after the grace.
+// failsAtOnce makes a call after the window.
 func (b *sickbed) failsAtOnce(t *testing.T) {
 	tries := b.client.Stats().Refused + b.client.Stats().NotSent
 	took, bad, good := b.call(t)
@@ -148,9 +148,9 @@ func (b *sickbed) failsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDeadForGood: after the grace each call tries once and fails at once, with
+// TestDeadForGood: after the window each call tries once and fails at once, with
 // an error that says how long it has been so; other nodes are not concerned;
-// and after a success there is a new grace.
+// and after a success there is a new window.
 func TestDeadForGood(t *testing.T) {
 	for _, m := range maladies {
 		t.Run(m.name, func(t *testing.T) {
@@ -177,15 +177,15 @@ func TestDeadForGood(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				time.AfterFunc(500*time.Millisecond, func() { b.set(false) })
 				_, bad, _ = b.call(t)
-				require.NoError(t, bad, "a new outage has a grace of its own")
+				require.NoError(t, bad, "a new outage has a window of its own")
 			})
 		})
 	}
 }
 
-// TestGraceSettings: without one each call tries once; with one as long as the
+// TestRetryWindowSettings: without one each call tries once; with one as long as the
 // context, it tries until then.
-func TestGraceSettings(t *testing.T) {
+func TestRetryWindowSettings(t *testing.T) {
 	for _, m := range maladies {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -208,9 +208,9 @@ func TestGraceSettings(t *testing.T) {
 	}
 }
 
-// TestNoOwnerGrace: a slot that no node serves is an outage like others. It
+// TestNoOwnerWindow: a slot that no node serves is an outage like others. It
 // began when the map lost the slots, also for those that are asked for later.
-func TestNoOwnerGrace(t *testing.T) {
+func TestNoOwnerWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(string, []string) string { return one }, nodeA)
 		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)

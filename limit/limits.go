@@ -1,0 +1,129 @@
+package limit
+
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/lease"
+)
+
+// The times of the package.
+const (
+	// The default of Config.Budget, and its bounds beside the least that every setting has.
+	defaultBudget = 100 * time.Millisecond
+	mostBudget    = time.Hour
+
+	// leastWindow and mostWindow bound Rule.Window. mostRefill is the longest time that a bucket
+	// may need until it is full.
+	leastWindow = 100 * time.Millisecond
+	mostWindow  = 366 * 24 * time.Hour
+	mostRefill  = 100 * 365 * 24 * time.Hour
+
+	// The default of ConcurrencyRule.TTL, and its bounds.
+	defaultTTL = 10 * time.Second
+	leastTTL   = time.Second
+	mostTTL    = time.Hour
+
+	// retryHolding is when a denied Acquire may be tried again, at the latest.
+	retryHolding = time.Second
+
+	// slack is how much longer than a window and the budget its key lives, since the
+	// clocks of processes differ.
+	slack = 5 * time.Second
+
+	// soon is when a hit may be allowed that was denied because of others that are being given
+	// back.
+	soon = 10 * time.Millisecond
+
+	// returnTime is how long one return may take. Its outcome should become known: if it does
+	// not, the hits stay counted.
+	returnTime = 10 * time.Second
+
+	// minOwedPause and maxOwedPause bound the wait before a return that did not run is tried
+	// again.
+	minOwedPause = 100 * time.Millisecond
+	maxOwedPause = 5 * time.Second
+
+	// repeatTime is how long a draw that takes effect once is sent again after an unknown
+	// outcome. The last try ends returnTime later, at most. markerTime is how long the draw's
+	// marker lives, see runOnce. It must be longer than both together.
+	repeatTime = 20 * time.Second
+	markerTime = time.Minute
+
+	// lastsLong is how long the hits of a refill last that may wait for others, at least. When a
+	// key that is hit one by one asks for them, it still has a quarter of a lease, which is
+	// enough for two ticks.
+	lastsLong = 8 * lease.Tick
+
+	// The clock of each server is read once in readEvery, and after a failure in readAgain, which
+	// is also how long a reading in the background may take.
+	readEvery = 10 * time.Second
+	readAgain = time.Second
+)
+
+const _ = uint64(markerTime - repeatTime - returnTime)
+
+// The counts of the package.
+const (
+	// mostLimit bounds Rule.Limit, far from where Redis' counters overflow, and mostTokens a
+	// bucket's Limit and Burst.
+	mostLimit  int64 = 1_000_000_000_000
+	mostTokens int64 = 1_000_000_000
+
+	// mostHolders bounds ConcurrencyRule.Limit.
+	mostHolders int64 = 1_000_000
+
+	// spread is the part of a window by which keys live longer, at most, so that those
+	// of all users do not expire at once.
+	spread = 10
+
+	// fewRequests is how many requests of a call are looked through for others on the same key. If
+	// there are more, a map finds them.
+	fewRequests = 32
+
+	// mostLooks is how often a look is read at most, because of a lease.
+	mostLooks = 3
+
+	// mostDraws is how often AllowAtMost asks a bucket for what it had the time before.
+	mostDraws = 4
+
+	// mostOwed bounds the returns that wait to be tried again, and owedAtOnce those of one
+	// pipeline.
+	mostOwed   = 100_000
+	owedAtOnce = 256
+
+	// readings is how often a server's clock is read in a row. The reading with the shortest
+	// round trip counts.
+	readings = 3
+)
+
+// The sizes of the package's memory, in entries, and of names and keys in bytes.
+const (
+	// longestName bounds Rule.Name.
+	longestName = 64
+
+	// longKey is how many bytes of what a user says are remembered. Of a longer key it is
+	// a hash, so that the memory has a bound.
+	longKey = 256
+
+	// The default of Config.NearCache, and its bound. nearShards is over how many locks it is
+	// spread.
+	defaultNear = 10_000
+	mostNear    = 10_000_000
+	nearShards  = 16
+
+	// localKeys bounds how many keys have a bucket of this process at a time. One that is pushed
+	// out begins anew with a full one.
+	localKeys = 100_000
+
+	// mostLeases bounds the keys with a lease, which are spread over leaseShards locks. One look
+	// at the leases sees about seenAtOnce of them.
+	mostLeases  = 50_000
+	leaseShards = 64
+	seenAtOnce  = 1024
+
+	// rateSlots is how many counters note how often keys without a lease are hit.
+	rateSlots = 1 << 17
+
+	// largeCall is how many requests a call may have whose memory is kept for the next one.
+	largeCall = 256
+)
