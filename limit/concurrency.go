@@ -113,7 +113,7 @@ func (c *Concurrency) acquire(ctx context.Context, key string, began time.Time) 
 	}
 	defer l.inside.Leave()
 	h := &Hold{of: c, key: c.head + key, id: rand.Text(), sent: began, lost: make(chan struct{}), at: -1}
-	answer, err := h.take(ctx, began.Add(min(l.cfg.Budget, c.rule.TTL/2)))
+	holding, err := h.take(ctx, began.Add(min(l.cfg.Budget, c.rule.TTL/2)))
 	switch {
 	case err != nil:
 		if !didNotRun(err) {
@@ -121,11 +121,11 @@ func (c *Concurrency) acquire(ctx context.Context, key string, began time.Time) 
 		}
 		d.Err, d.Allowed = err, !c.rule.FailClosed
 		return nil, d
-	case !answer.taken:
-		d.RetryAfter = max(time.Millisecond, min(answer.first, retryHolding))
+	case !holding.taken:
+		d.RetryAfter = max(time.Millisecond, min(holding.first, retryHolding))
 		return nil, d
 	}
-	d.Allowed, d.Remaining = true, max(0, c.rule.Limit-answer.held)
+	d.Allowed, d.Remaining = true, max(0, c.rule.Limit-holding.held)
 	l.keeper.add(h)
 	return h, d
 }

@@ -63,7 +63,7 @@ func (h *Hold) Lost() <-chan struct{} {
 func (h *Hold) ends() time.Time { return h.sent.Add(h.of.rule.TTL - h.of.rule.TTL/20) }
 
 // take runs the script by the time.
-func (h *Hold) take(ctx context.Context, by time.Time) (answer, error) {
+func (h *Hold) take(ctx context.Context, by time.Time) (holding, error) {
 	l := h.of.limiter
 	p := l.pipe()
 	defer l.unpipe(p)
@@ -71,7 +71,7 @@ func (h *Hold) take(ctx context.Context, by time.Time) (answer, error) {
 	own := l.budgets.Begin(ctx, by)
 	defer l.budgets.End(own)
 	_ = p.Do(own) // the reply has its error
-	return answerOf(reply)
+	return holdingOf(reply)
 }
 
 // append appends the script. It may run twice: the second time, the place is there.
@@ -109,22 +109,22 @@ return {1, held, ttl}
 
 var holdScript = pipeline.NewScript(holdText)
 
-// An answer is what the script has replied.
-type answer struct {
+// A holding is what the script has replied.
+type holding struct {
 	taken bool
 	held  int64
 	first time.Duration // until the first holder expires
 }
 
-func answerOf(r pipeline.Reply) (answer, error) {
+func holdingOf(r pipeline.Reply) (holding, error) {
 	var n []int64
 	if err := r.Into(&n); err != nil {
-		return answer{}, err
+		return holding{}, err
 	}
 	if len(n) != 3 {
-		return answer{}, fmt.Errorf("limit: the reply of the script has %d numbers, want 3", len(n))
+		return holding{}, fmt.Errorf("limit: the reply of the script has %d numbers, want 3", len(n))
 	}
-	return answer{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
+	return holding{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
 }
 
 // pipe returns an empty pipeline. Its replies are valid until unpipe.

@@ -216,13 +216,13 @@ func (k *keeper) note(r *round, renewed, left []pipeline.Reply, began, now time.
 	k.cut = nil
 	for i, h := range r.renew {
 		ttl := h.of.rule.TTL
-		answer, err := answerOf(renewed[i])
+		holding, err := holdingOf(renewed[i])
 		switch {
 		case h.at < 0: // it was released meanwhile, perhaps before it was renewed
 			k.leaveLocked(h, now)
 		case err != nil:
 			h.next = now.Add(ttl / 6)
-		case answer.taken:
+		case holding.taken:
 			h.sent, h.next = began, began.Add(ttl/3)
 		default: // Redis has lost it, and others have taken the place
 			k.dropLocked(h)

@@ -134,8 +134,8 @@ func (b *batch) load() {
 	for _, s := range b.sums {
 		x := &s.sent
 		*x = count{err: uncertain.err, key: s.key.name, by: s.by, ttl: s.ttl, every: c.cfg.ExpireEveryHit}
-		s.mark, s.at = markOf(s.key.hash, owners), now
-		x.known = s.ttl > 0 && !s.doubted.Load() && c.expiries.has(s.mark, now)
+		s.fingerprint, s.at = fingerprintOf(s.key.hash, owners), now
+		x.known = s.ttl > 0 && !s.doubted.Load() && c.expiries.has(s.fingerprint, now)
 		b.p.lastKey, b.p.lastSlot = x.key, int32(s.key.slot)
 		before := b.p.Len()
 		x.append(b.p)

@@ -19,19 +19,21 @@ type expiries struct {
 	began   time.Time
 }
 
-// An expiryBucket is a cache line of keys: 32 bits of a mark, and when it is forgotten.
+// An expiryBucket is a cache line of keys: 32 bits of a fingerprint, and when it is forgotten.
 type expiryBucket [8]atomic.Uint64
 
-// A mark is a key, by its hash, under one version of the slots' owners: nothing is
+// A fingerprint is a key, by its hash, under one version of the slots' owners: nothing is
 // believed of a new primary, to which the EXPIRE may not have been replicated.
-type mark uint64
+type fingerprint uint64
 
-func markOf(hash, owners uint64) mark {
-	const golden = 0x9e3779b97f4a7c15 // all bits of the mark differ between two versions
-	return mark(hash ^ owners*golden)
+func fingerprintOf(hash, owners uint64) fingerprint {
+	const golden = 0x9e3779b97f4a7c15 // all bits of the fingerprint differ between two versions
+	return fingerprint(hash ^ owners*golden)
 }
 
-func (e *expiries) bucket(m mark) *expiryBucket { return &e.buckets[m%mark(len(e.buckets))] }
+func (e *expiries) bucket(f fingerprint) *expiryBucket {
+	return &e.buckets[f%fingerprint(len(e.buckets))]
+}
 
 // now returns the time in ticks, a count that overflows after 497 days. An entry is believed only
 // if it ends within the longest time for which a key is remembered, so an old one is not believed
@@ -47,9 +49,9 @@ func believed(entry uint64, now uint32) uint32 {
 }
 
 // has reports whether the key is known to have its time to live.
-func (e *expiries) has(m mark, now uint32) bool {
-	for i := range e.bucket(m) {
-		if entry := e.bucket(m)[i].Load(); entry>>32 == uint64(m>>32) {
+func (e *expiries) has(f fingerprint, now uint32) bool {
+	for i := range e.bucket(f) {
+		if entry := e.bucket(f)[i].Load(); entry>>32 == uint64(f>>32) {
 			return believed(entry, now) > 0
 		}
 	}
@@ -58,16 +60,16 @@ func (e *expiries) has(m mark, now uint32) bool {
 
 // keep notes that the key had so much time left, at least, at that time. It takes the
 // place of what is forgotten first.
-func (e *expiries) keep(m mark, now uint32, left time.Duration) {
+func (e *expiries) keep(f fingerprint, now uint32, left time.Duration) {
 	until := now + uint32(min(left/rememberedPart, mostRemembered)/expiryTick)
 	if until == now {
 		return
 	}
-	b := e.bucket(m)
+	b := e.bucket(f)
 	at := 0
 	for i := range b {
 		entry := b[i].Load()
-		if entry>>32 == uint64(m>>32) {
+		if entry>>32 == uint64(f>>32) {
 			at = i
 			break
 		}
@@ -75,14 +77,14 @@ func (e *expiries) keep(m mark, now uint32, left time.Duration) {
 			at = i
 		}
 	}
-	b[at].Store(uint64(m>>32)<<32 | uint64(until))
+	b[at].Store(uint64(f>>32)<<32 | uint64(until))
 }
 
 // forget notes that the key may have no time to live.
-func (e *expiries) forget(m mark) {
-	b := e.bucket(m)
+func (e *expiries) forget(f fingerprint) {
+	b := e.bucket(f)
 	for i := range b {
-		if entry := b[i].Load(); entry>>32 == uint64(m>>32) {
+		if entry := b[i].Load(); entry>>32 == uint64(f>>32) {
 			b[i].CompareAndSwap(entry, 0)
 		}
 	}
@@ -91,7 +93,7 @@ func (e *expiries) forget(m mark) {
 // doubts reports whether a key that was known to have its time to live when the sum left
 // may have lost it.
 func (c *Counters) doubts(s *sum) bool {
-	return s.sent.known && (markOf(s.key.hash, c.client.Owners()) != s.mark || s.doubted.Load())
+	return s.sent.known && (fingerprintOf(s.key.hash, c.client.Owners()) != s.fingerprint || s.doubted.Load())
 }
 
 // learnExpiry notes what a sum tells about its key's time to live. Nothing is known
@@ -99,10 +101,10 @@ func (c *Counters) doubts(s *sum) bool {
 func (c *Counters) learnExpiry(s *sum) {
 	switch x := &s.sent; {
 	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
-		c.expiries.forget(s.mark)
+		c.expiries.forget(s.fingerprint)
 	case x.left > 0 && !s.doubted.Load():
-		c.expiries.keep(s.mark, s.at, x.left)
+		c.expiries.keep(s.fingerprint, s.at, x.left)
 	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
-		c.expiries.forget(s.mark)
+		c.expiries.forget(s.fingerprint)
 	}
 }

@@ -15,14 +15,14 @@ func TestExpiriesModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &expiries{began: time.Now()}
 		random := rand.New(rand.NewPCG(1, 2))
-		marks := make([]mark, 200)
-		for i := range marks { // in few buckets, so that they displace each other
-			marks[i] = mark(random.Uint32())<<32 | mark(random.IntN(4))
+		all := make([]fingerprint, 200)
+		for i := range all { // in few buckets, so that they displace each other
+			all[i] = fingerprint(random.Uint32())<<32 | fingerprint(random.IntN(4))
 		}
-		model := make(map[mark]time.Time)
+		model := make(map[fingerprint]time.Time)
 		found := 0
 		for range 100_000 {
-			m := marks[random.IntN(len(marks))]
+			m := all[random.IntN(len(all))]
 			switch random.IntN(4) {
 			case 0:
 				ttl := time.Duration(random.Int64N(int64(3 * time.Minute)))
@@ -55,7 +55,7 @@ func TestExpiriesRoom(t *testing.T) {
 		known := func(seed uint64) (n int) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			for range keys {
-				if e.has(mark(random.Uint64()), e.now()) {
+				if e.has(fingerprint(random.Uint64()), e.now()) {
 					n++
 				}
 			}
@@ -64,7 +64,7 @@ func TestExpiriesRoom(t *testing.T) {
 		for seed, ttl := range []time.Duration{20 * time.Millisecond, 8 * time.Second, time.Hour} {
 			random := rand.New(rand.NewPCG(uint64(seed), 0))
 			for range keys {
-				e.keep(mark(random.Uint64()), e.now(), ttl)
+				e.keep(fingerprint(random.Uint64()), e.now(), ttl)
 			}
 			lasts := min(ttl/2, 10*time.Second)
 			time.Sleep(lasts - time.Nanosecond)
@@ -82,10 +82,10 @@ func TestExpiriesRoom(t *testing.T) {
 func TestExpiriesAfterYears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &expiries{began: time.Now()}
-		kept := make([]mark, len(expiryBucket{}))
+		kept := make([]fingerprint, len(expiryBucket{}))
 		for year := range 4 {
 			for i := range kept {
-				kept[i] = mark(year*100+i+1) << 32 // in one bucket
+				kept[i] = fingerprint(year*100+i+1) << 32 // in one bucket
 				e.keep(kept[i], e.now(), time.Minute)
 			}
 			for _, m := range kept {

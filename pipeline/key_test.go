@@ -230,8 +230,8 @@ func TestDoubtsBeside(t *testing.T) {
 			if !c.alone {
 				require.Equal(t, time.Hour, redis.Nodes()[0].TTL("k"))
 			}
-			mark := markOf(fullKey{key: "k"}.hash(counters.seed), counters.client.Owners())
-			require.Equal(t, c.alone, counters.expiries.has(mark, counters.expiries.now()))
+			of := fingerprintOf(fullKey{key: "k"}.hash(counters.seed), counters.client.Owners())
+			require.Equal(t, c.alone, counters.expiries.has(of, counters.expiries.now()))
 		})
 	}
 }

@@ -39,11 +39,11 @@ type sum struct {
 	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
 
 	// What became of it; owned by the goroutine that sends it.
-	mark  mark // its key
-	at    uint32
-	open  int // commands that have not ended
-	sent  count
-	parts []count // what became of each hit, if the sum would overflow
+	fingerprint fingerprint // its key
+	at          uint32
+	open        int // commands that have not ended
+	sent        count
+	parts       []count // what became of each hit, if the sum would overflow
 }
 
 // uncertain is what became of a sum until its replies are there. It stays if

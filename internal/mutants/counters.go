@@ -25,7 +25,7 @@ var counters = []promise{
 			by: never("shed"), tests: "./pipeline TestTakenBackWithItsTTL"},
 	}},
 	{"a time to live is remembered only while it is sure", []mutant{
-		{fault: "a time to live is believed to be at a new primary", at: "pipeline.markOf",
+		{fault: "a time to live is believed to be at a new primary", at: "pipeline.fingerprintOf",
 			by: instead("hash ^ owners*golden", "hash"), tests: "./pipeline TestNewPrimaryIsSentExpire"},
 		{fault: "a key whose time to live could not be set is believed to have it", at: "pipeline.Counters.learnExpiry",
 			by: never("expiry"), tests: "./pipeline TestEndOfACallWithoutExpire"},
@@ -220,7 +220,7 @@ var counters = []promise{
 		{fault: "a trip to a silent server outlasts a hold that was taken during it", at: "limit.keeper.add",
 			by: never("k.cut != nil"), tests: "./limit TestShortHoldBesideASilentServer"},
 		{fault: "a hold whose place others have is not lost", at: "limit.keeper.note",
-			by: always("answer.taken"), tests: "./limit TestServerWithoutMemory"},
+			by: always("holding.taken"), tests: "./limit TestServerWithoutMemory"},
 		{fault: "a limiter that is closed leaves its places taken", at: "limit.keeper.close",
 			by: instead("len(held)+len(left) == 0", "len(left) == 0"), tests: "./limit TestCloseReleases"},
 		{fault: "a request that panics keeps its place", at: "limit.Concurrency.Handler",
