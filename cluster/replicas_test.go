@@ -160,8 +160,19 @@ func TestWriteToReplicas(t *testing.T) {
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "INCR", "key")))
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "BLPOP", "key", "1")))
 		require.Equal(t, []string{nodeA, nodeA}, asked)
-		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "EVAL", "a script that writes", "1", "key")))
-		require.Len(t, asked, 4, "a replica and the primary: %v", asked)
+		for _, line := range []string{"EVAL return 1 1 key", "EVAL return 1 0", "PUBLISH channel message"} {
+			words := strings.Fields(line)
+			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, words[0], words[1:]...)), line)
+			p := pipeline.Config{Replicas: true}.New(client)
+			p.Cmd(words[0], words[1:]...)
+			require.NoError(t, p.Do(soon(t, time.Second)), line)
+			transaction := radix.NewPipeline()
+			transaction.Append(radix.Cmd(nil, "MULTI"))
+			transaction.Append(radix.Cmd(nil, words[0], words[1:]...))
+			transaction.Append(radix.Cmd(nil, "EXEC"))
+			require.NoError(t, client.DoSecondary(soon(t, time.Second), transaction), line)
+		}
+		require.Equal(t, slices.Repeat([]string{nodeA}, 2+3*(2+3)), asked)
 	})
 }
 

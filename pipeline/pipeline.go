@@ -34,10 +34,11 @@ type Config struct {
 	// Sequential sends a group only when the one before it has its replies.
 	Sequential bool
 
-	// Replicas sends the commands to replicas, which may lag behind. All commands of a slot go
-	// to the same replica, as with [cluster.Client.DoSecondary]. If one of them writes, all commands
-	// of its slot go to the primary. The primary also takes those that the replica does not answer
-	// or may not run, and all if there is no replica.
+	// Replicas sends commands that only read to replicas, which may lag behind. All commands of
+	// a slot go to the same replica, as with [cluster.Client.DoSecondary]. If one of them may do more
+	// than read, such as EVAL, all commands of its slot go to the primary; EVAL_RO only reads. The
+	// primary also takes those that the replica does not answer or may not run, and all if there
+	// is no replica.
 	Replicas bool
 
 	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not
@@ -145,7 +146,7 @@ func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl
 	at := p.list.Request.Len()
 	follows := at > 0 && key == p.lastKey && p.lastAt == at-1
 	r := p.commit(b, key)
-	if follows {
+	if follows && n > 0 { // otherwise it deletes the key
 		p.list.Request.Expiry(at)
 	}
 	return r

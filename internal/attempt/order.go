@@ -3,6 +3,7 @@ package attempt
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -33,10 +34,10 @@ type Command struct {
 //   - A command is not sent again once a later command of its slot has run: it would undo that
 //     one, and the caller has its reply. A read is stopped only by a write. After ASK only
 //     commands that share a key stop each other: the other keys are where the slot comes from.
-//   - A write and the EXPIREs directly behind it are a unit. If the write is sent again, all
-//     of these are sent again. An EXPIRE that has run is among them: otherwise the key might live
-//     forever, and to set the same time to live twice does no harm. If the write has not run
-//     and is not sent again, its EXPIREs are not sent again. An EXPIRE stops no other command.
+//   - A write and the EXPIRE directly behind it are a unit ([SetsExpiry]). If the write is sent
+//     again, so is its EXPIRE, also one that has run: otherwise the key might live forever, and to
+//     set the same time to live twice does no harm. If the write has not run and is not sent again,
+//     its EXPIRE is not sent again. An EXPIRE of a unit stops no other command.
 //   - A command that goes ahead is sent again whenever the command behind it is.
 func Order(all []Command) {
 	if !slices.ContainsFunc(all, func(c Command) bool { return c.Step.Again() }) {
@@ -132,14 +133,25 @@ func EachKey(encoded []byte, f func(key string)) {
 	}
 }
 
-// SetsExpiry tells whether the command only sets the time to live of the key of the one
-// before it. One that deletes the key, such as EXPIRE key 0, does more.
+// unaware are the commands whose effect and reply do not depend on the time to live of their key. So
+// they may run after the EXPIRE that is behind them in the request. Others may not: TTL and scripts may
+// read it, COPY and RENAME take it along, PERSIST takes it away. Nobody knows what a module's command does.
+var unaware = func() map[string]bool {
+	m := make(map[string]bool)
+	for name := range strings.FieldsSeq(`APPEND BITFIELD DECR DECRBY GEOADD GETSET HDEL HINCRBY HINCRBYFLOAT HMSET HSET HSETNX
+		INCR INCRBY INCRBYFLOAT LPUSH LPUSHX PFADD RPUSH RPUSHX SADD SET SETBIT SETNX SETRANGE SREM XADD ZADD ZINCRBY ZREM
+		EXISTS GET GETBIT GETRANGE HEXISTS HGET HGETALL HLEN HMGET LINDEX LLEN LRANGE SCARD SISMEMBER SMEMBERS STRLEN
+		ZCARD ZCOUNT ZRANGE ZRANGEBYSCORE ZRANK ZSCORE`) {
+		m[name] = true
+	}
+	return m
+}()
+
+// SetsExpiry tells whether the command only sets the time to live of the key of the one before it, which
+// may run after it. EXPIREAT may delete the key, and so does EXPIRE key 0.
 func SetsExpiry(encoded, before []byte) bool {
 	name, ok := resp.Argument(encoded, 0)
-	if !ok || len(name) < len("EXPIRE") || len(name) > len("PEXPIREAT") {
-		return false
-	}
-	if c := name[0] | 0x20; c != 'e' && c != 'p' || !isExpire(name) {
+	if !ok || !isExpire(name) || !unaware[command.Of(before).Name()] {
 		return false
 	}
 	key, ok := resp.Argument(encoded, 1)
@@ -151,11 +163,10 @@ func SetsExpiry(encoded, before []byte) bool {
 	return ok && len(end) > 0 && '1' <= end[0] && end[0] <= '9'
 }
 
-// isExpire tells EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, in any case.
+// isExpire tells EXPIRE and PEXPIRE, in any case.
 func isExpire(name []byte) bool {
-	if name[0]|0x20 == 'p' {
+	if len(name) == len("PEXPIRE") && name[0]|0x20 == 'p' {
 		name = name[1:]
 	}
-	const at = 2
-	return bytes.EqualFold(name, []byte("EXPIRE")) || len(name) == len("EXPIRE")+at && bytes.EqualFold(name, []byte("EXPIREAT"))
+	return len(name) == len("EXPIRE") && bytes.EqualFold(name, []byte("EXPIRE"))
 }

@@ -163,9 +163,15 @@ func TestSetsExpiry(t *testing.T) {
 		return resp.AppendCommand(nil, args[0], args[1:]...)
 	}
 	for line, want := range map[string]bool{
-		"EXPIRE k 1": true, "expire k 1": true, "PEXPIRE k 1 NX": true, "EXPIREAT k 1": true, "PEXPIREAT k 1": true,
+		"EXPIRE k 1": true, "expire k 1": true, "PEXPIRE k 1 NX": true, "EXPIREAT k 1": false, "PEXPIREAT k 1": false,
 		"EXPIRE j 1": false, "EXPIRE k 0": false, "PEXPIRE k -1": false, "EXPIRE k": false, "EXPIRETIME k": false, "PERSIST k": false, "EXISTS k": false, "PFCOUNT k": false, "EXPIRE": false,
 	} {
 		require.Equal(t, want, SetsExpiry(command(line), command("INCRBY k 1")), line)
+	}
+	for line, want := range map[string]bool{
+		"incr k": true, "SET k v": true, "GET k": true, "HSET k f v": true, "SADD k a": true,
+		"TTL k": false, "PERSIST k": false, "COPY k j": false, "RENAME k j": false, "EXPIRE k 5 NX": false, "GETEX k": false, "RESTORE k": false, "EVAL k": false, "X.ADD k": false, "MULTI": false,
+	} {
+		require.Equal(t, want, SetsExpiry(command("EXPIRE k 1"), command(line)), line)
 	}
 }

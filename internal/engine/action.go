@@ -183,6 +183,9 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 		from, to := encoded.Bounds(i)
 		r.add(from, to, slot)
 		r.Mark(i, c.client.cfg.Slow.apply(commands[i]))
+		if !commands[i].Known() {
+			r.marks[i] |= markUnknown
+		}
 	}
 	r.probes = c.probes
 	if err := c.client.Exec(ctx, r, how); err != nil {
@@ -206,6 +209,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 // server. It returns the slot of all that have a key, or the given one if none has.
 func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
 	slot = slots.NoKey
+	must, _ := c.hasSlots()
 	for one := range encoded.Each() {
 		cmd, err := c.learned(ctx, command.Of(one))
 		if err != nil {
@@ -213,12 +217,12 @@ func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []com
 		}
 		encoded.Judge(cmd)
 		commands = append(commands, cmd)
-		s, err := c.slotOf(cmd)
+		s, _, err := c.slotOf(cmd)
 		switch {
 		case err != nil:
 			return commands, 0, err
 		case s == slots.NoKey:
-		case slot != slots.NoKey && slot != s && !c.current().Single:
+		case slot != slots.NoKey && slot != s && must:
 			return commands, 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
 		default:
 			slot = s

@@ -67,6 +67,9 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 	}
 	r.places = grown(r.places, len(r.bounds))
 	r.proxied = c.cfg.Standalone
+	if r.several {
+		r.joinSlots()
+	}
 	if r.slow > 0 && c.slowLanes {
 		r.noteSlowSlots()
 	}

@@ -253,11 +253,11 @@ func (c *Client) learnAll(ctx context.Context, r *Request) error {
 		if err != nil {
 			return err
 		}
-		slot, traits, err := c.judge(cmd)
+		slot, several, traits, err := c.judge(cmd)
 		if err != nil {
 			return wire.Named(cmd.Name(), "", err)
 		}
-		r.slots[i] = slot
+		r.slots[i], r.several = slot, r.several || several
 		r.Mark(i, traits&^command.Slow) // which Append has looked at, and the program may have changed
 		if cmd.Known() {
 			r.marks[i] &^= markUnknown

@@ -7,9 +7,12 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
-// With How.Replicas, a command goes to the replica of its slot. If a command writes to the slot, all
-// commands of the request for that slot go to the primary, since replicas do not write: behind a
-// read that a replica has answered, the write would be too late.
+// With How.Replicas, a command that only reads goes to the replica of its slot. If another command is for
+// the slot, all commands of the request for that slot go to the primary: behind a read that a replica
+// has answered, a write would be too late. Scripts may write, and PUBLISH at a replica reaches only its
+// own subscribers, so they go to the primary, too. A command that nobody knows may only read: it goes
+// to a replica, which refuses it if it writes. Commands about their server, such as CONFIG SET and SCRIPT
+// LOAD, stay with those that read without a key.
 
 // poolFor returns the pool of the node that commands for the slot go to, and the node if
 // it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
@@ -62,10 +65,10 @@ func (f *flight) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *tr
 	return t
 }
 
-// noteWritten notes the slots that commands write to. A command that nobody knows may only read.
+// noteWritten notes the slots of commands that may do more than read; NoKey is one of them.
 func (r *Request) noteWritten() {
 	for i, slot := range r.slots {
-		if r.class(i) == writing && r.marks[i]&markUnknown == 0 {
+		if m := r.marks[i]; m&(markReads|markUnknown) == 0 && (slot >= 0 || m&markMayWrite != 0) {
 			r.written = append(r.written, slot)
 		}
 	}
@@ -73,11 +76,19 @@ func (r *Request) noteWritten() {
 	r.written = slices.Compact(r.written)
 }
 
-// writesTo tells whether a command of the request writes to the slot.
+// writesTo tells whether a command of the request may do more than read from the slot.
 func (r *Request) writesTo(slot int32) bool {
 	_, writes := slices.BinarySearch(r.written, slot)
 	return writes
 }
 
-// isWrite tells whether the command writes to its key.
-func isWrite(cmd command.Command) bool { return classOfCommand(cmd) == writing }
+// isWrite tells whether the command may do more than read.
+func isWrite(cmd command.Command) bool {
+	switch classOfCommand(cmd) {
+	case keyless:
+		return cmd.Traits()&command.MayWrite != 0
+	case reading:
+		return false
+	}
+	return cmd.Known()
+}

@@ -30,6 +30,7 @@ type Request struct {
 	lastOf  map[int32]int // the last command of each of their slots
 
 	unknown   bool    // there is a command that servers have to be asked for
+	several   bool    // there is a command with keys in several slots
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
 	written   []int32 // slots that commands write to, sorted, each once; only with How.Replicas
@@ -125,7 +126,7 @@ func (r *Request) Reset() {
 	r.clean, r.histories, r.probes = false, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
-	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
+	r.marks, r.slow, r.slowSlots, r.unknown, r.several = r.marks[:0], 0, r.slowSlots[:0], false, false
 	r.written = r.written[:0]
 	r.renew()
 	r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0

@@ -11,27 +11,38 @@ import (
 
 var errNoName = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
 
-// slotOf returns the slot that the command travels by: that of its keys, which
-// must be the same for all but on a server without cluster mode, or noKey.
-func (c *Client) slotOf(cmd command.Command) (int32, error) {
-	slot, ok, err := slotOf(cmd)
-	switch {
-	case err != nil && c.current().Single:
-		return 0, nil
+// hasSlots reports whether the keys of a command must be in one slot: not on a server without cluster
+// mode. Before its first map, a lazy client may not know. Then it reports that they need not be, and
+// known is false.
+func (c *Client) hasSlots() (must, known bool) {
+	t := c.current()
+	single := t.Single || c.cfg.Standalone || c.cfg.Sentinel != nil
+	known = single || t.Map != nil
+	return known && !single, known
+}
+
+// slotOf returns the slot that the command travels by: that of its keys, or noKey. Keys in several
+// slots are an error, unless there are no slots.
+func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err error) {
+	s, ok, err := slotOf(cmd)
+	switch must, _ := c.hasSlots(); {
+	case err != nil && must:
+		return 0, true, err
 	case err != nil:
-		return 0, err
+		return 0, true, nil
 	case !ok:
-		return slots.NoKey, nil
+		return slots.NoKey, false, nil
 	}
-	return int32(slot), nil
+	return int32(s), false, nil
 }
 
 // keysSlot is slotOf for the keys that a radix action names.
 func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 	slot = slots.NoKey
+	must, _ := c.hasSlots()
 	for _, key := range keys {
 		s := int32(slots.Of(key))
-		if slot != slots.NoKey && s != slot && !c.current().Single {
+		if slot != slots.NoKey && s != slot && must {
 			return 0, crossSlot("action", uint16(slot), uint16(s))
 		}
 		if slot == slots.NoKey {
@@ -50,13 +61,14 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
 	cmd := command.Of(buf[min(len(r.arena), len(buf)):])
-	slot, traits, err := c.judge(cmd)
+	slot, several, traits, err := c.judge(cmd)
 	if err != nil {
 		return err
 	}
 	r.Commit(buf, slot)
 	r.Mark(r.Len()-1, traits)
-	if !cmd.Known() {
+	r.several = r.several || several
+	if _, known := c.hasSlots(); !cmd.Known() || several && !known { // Exec looks again
 		r.unknown = true
 		r.marks[r.Len()-1] |= markUnknown
 	}
@@ -64,18 +76,26 @@ func (c *Client) Append(r *Request, buf []byte) error {
 }
 
 // judge returns how a command travels in a request.
-func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err error) {
+func (c *Client) judge(cmd command.Command) (slot int32, several bool, t command.Traits, err error) {
 	if !cmd.Known() && cmd.Name() == "" {
-		return 0, 0, errNoName
+		return 0, false, 0, errNoName
 	}
 	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
 		if cmd.Effect() == command.Awaits {
-			return 0, t, cause.ErrNoWrites
+			return 0, false, t, cause.ErrNoWrites
 		}
-		return 0, t, cause.ErrNotPipelinable
+		return 0, false, t, cause.ErrNotPipelinable
 	}
-	slot, err = c.slotOf(cmd)
-	return slot, t, err
+	slot, several, err = c.slotOf(cmd)
+	return slot, several, t, err
+}
+
+// joinSlots gives all commands that have keys the same slot: one of them has keys in several, and they
+// must keep their order.
+func (r *Request) joinSlots() {
+	for i, slot := range r.slots {
+		r.slots[i] = min(slot, 0) // NoKey stays
+	}
 }
 
 // slotOf returns the slot of all keys of the command; ok is false if it has none.
