@@ -34,10 +34,15 @@ func (s *Settings) named(i int) string { return fmt.Sprintf("shard%d.example:637
 // shardOf returns the number of a node's shard.
 func (w *world) shardOf(n *model.Node) int { return n.Index() % w.settings.Primaries }
 
-// follow makes the name of a shard lead to its new primary.
+// follow makes the name of the node's shard lead to its new primary. Of two failovers at the same
+// moment, either may be told first.
 func (w *world) follow(n *model.Node) {
 	time.AfterFunc(w.settings.Names.Late, func() {
+		n := w.primary(n)
 		old := w.nodes[w.leads[w.shardOf(n)].Swap(int32(n.Index()))]
+		if old == n {
+			return
+		}
 		w.hosts[old.Index()].Load().Close()
 		if n.Up() {
 			w.listen(n)
