@@ -260,6 +260,9 @@ func (k *keeper) close() {
 	if len(held)+len(left) == 0 {
 		return
 	}
+	for _, h := range held {
+		close(h.lost) // before others can have its place
+	}
 	p := k.limiter.pipe()
 	defer k.limiter.unpipe(p)
 	for _, h := range held {
@@ -272,7 +275,6 @@ func (k *keeper) close() {
 	defer cancel()
 	_ = p.Do(ctx) // what fails expires
 	for _, h := range held {
-		close(h.lost)
 		k.limiter.tell(&h.of.shown, HitsReturned, 1)
 	}
 }

@@ -223,6 +223,8 @@ var counters = []promise{
 			by: always("holding.taken"), tests: "./limit TestServerWithoutMemory"},
 		{fault: "a limiter that is closed leaves its places taken", at: "limit.keeper.close",
 			by: instead("len(held)+len(left) == 0", "len(left) == 0"), tests: "./limit TestCloseReleases"},
+		{fault: "Close reports holds as lost after others can have their places", at: "limit.keeper.close",
+			by: instead("close(h.lost)", "defer close(h.lost)"), tests: "./limit TestCloseBesideASilentServer"},
 		{fault: "a request that panics keeps its place", at: "limit.Concurrency.Handler",
 			by: drop("hold.Release"), tests: "./limit TestConcurrencyHandler"},
 	}},

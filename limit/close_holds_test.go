@@ -1,0 +1,48 @@
+package limit
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// TestCloseBesideASilentServer: Close reports holds as lost before it frees their places. A silent
+// server keeps Close waiting. Meanwhile another limiter gets the places on the other servers.
+func TestCloseBesideASilentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a, b := w.limiter(t, Config{Budget: 5 * time.Second}), w.limiter(t, Config{})
+		rule := ConcurrencyRule{Name: "job", Limit: 1, TTL: time.Second}
+		of, rival := a.mustHold(t, rule), b.mustHold(t, rule)
+		hold, d := of.Acquire(t.Context(), "k")
+		require.True(t, d.Allowed)
+		silent, here := w.model.Owner(cluster.Slot(of.head+"k")), w.model.Owner(cluster.Slot(of.head+"k"))
+		other := ""
+		for i := 0; silent == here; i++ {
+			other = strconv.Itoa(i)
+			silent = w.model.Owner(cluster.Slot(of.head + other))
+		}
+		beside, d := of.Acquire(t.Context(), other)
+		require.True(t, d.Allowed)
+		lift := w.net.Impose("", silent.Addr(), simnet.Conditions{Partition: simnet.Both})
+		defer lift()
+		var closing sync.WaitGroup
+		defer closing.Wait()
+		closing.Go(func() { assert.NoError(t, a.Close()) })
+		time.Sleep(20 * time.Millisecond)
+		next, d := rival.Acquire(t.Context(), "k")
+		require.NoError(t, d.Err)
+		require.True(t, d.Allowed)
+		require.True(t, isLost(hold))
+		require.True(t, isLost(beside))
+		next.Release()
+	})
+}
