@@ -152,6 +152,7 @@ func (l *Limiter) made() bool { return l != nil && l.counters != nil }
 // A Limit is a [Rule] of a [Limiter]. It is immutable and safe for concurrent use.
 type Limit struct {
 	rule   Rule
+	prefix string // of the limiter that made it
 	head   string // of all its keys
 	salt   uint64 // of its keys' hashes
 	recent atomic.Pointer[heads]
@@ -168,7 +169,7 @@ func (l *Limiter) Limit(r Rule) (*Limit, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	return &Limit{rule: r, head: l.cfg.Prefix + r.Name + ":", salt: rand.Uint64()}, nil
+	return &Limit{rule: r, prefix: l.cfg.Prefix, head: l.cfg.Prefix + r.Name + ":", salt: rand.Uint64()}, nil
 }
 
 // Rule returns the limit's settings.

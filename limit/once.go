@@ -39,8 +39,8 @@ return {1, 0, 0, 0, 0}
 
 var counterScript = pipeline.NewScript(runOnce(counterText))
 
-// marker returns a new key in the slot of the key. It begins with the prefix, as all keys
-// of the limiter. It is short, however long the key is.
+// marker returns a new key in the slot of the key. Both begin with the prefix: another prefix
+// may have a hash tag, which is in one slot only. It is short, however long the key is.
 func marker(prefix, key string) string {
 	slot, id := cluster.Slot(key), rand.Text()
 	marked := func(tag int) string { return prefix + "settled:{" + strconv.Itoa(tag) + "}:" + id }

@@ -71,7 +71,7 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 	d := draw{counter: true, key: p.limit.headOf(number) + p.key}
 	d.args[0] = strconv.FormatInt(diff, 10)
 	d.args[1] = strconv.FormatInt(at.ttl(int(windows), l.cfg.Budget).Milliseconds(), 10)
-	d.once = marker(l.cfg.Prefix, d.key)
+	d.once = marker(p.limit.prefix, d.key)
 	o.draw = &d
 	o.until = now.Add(at.left() + time.Duration(number+windows-1-at.number)*at.length)
 	return o, true
@@ -88,7 +88,7 @@ func (l *Limiter) tokens(key string, p *part, actual, diff int64) *draw {
 	case p.from == lastTokens:
 		d.args[4] = "last"
 	}
-	d.once = marker(l.cfg.Prefix, d.key)
+	d.once = marker(p.limit.prefix, d.key)
 	return &d
 }
 

@@ -201,3 +201,25 @@ func TestSettleOpensTheNearCache(t *testing.T) {
 		})
 	}
 }
+
+// TestSettleALimitOfAnotherLimiter: markers begin with the prefix of the limiter that made the limit, as the
+// limit's keys do. Regression: with a prefix that has a hash tag, no marker was in the slot of the key.
+func TestSettleALimitOfAnotherLimiter(t *testing.T) {
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				a, b := w.limiter(t, Config{NearCache: -1}), w.limiter(t, Config{NearCache: -1, Prefix: "{b}:"})
+				limit := a.must(t, Rule{Name: "tokens", Limit: 10, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				require.Zero(t, a.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 10}).Remaining)
+				require.NoError(t, b.GiveBack(t.Context(), Request{Limit: limit, Key: "k", Cost: 4}))
+				require.EqualValues(t, 3, a.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Remaining)
+				r, result := b.Reserve(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
+				require.True(t, result.Allowed)
+				require.NoError(t, r.Cancel(t.Context()))
+				require.EqualValues(t, 3, a.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining)
+			})
+		})
+	}
+}
