@@ -41,7 +41,7 @@ type ask struct {
 	hit     int           // its first one in hits; a sliding window's second one is of the window before
 	counted bool          // the first one was, as far as is known
 	owed    bool          // it is given back: hit says where in hits, or in draws
-	crowded bool          // denied because of hits that were given back since
+	crowded bool          // denied, but there may be room soon
 	now     int64         // hits in the window, with this one
 	before  int64         // hits in the window before
 	draw    *draw         // of a token bucket, which has no hits

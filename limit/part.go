@@ -49,7 +49,8 @@ func (a *ask) help(d *Decision) {
 	}
 }
 
-// drawAgain asks a bucket again for hits that it and the lease of their key have together.
+// drawAgain asks a bucket again for hits that it and the lease of their key have together. If that
+// fails, the call is denied.
 func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 	for i := range c.asks {
 		a := &c.asks[i]
@@ -59,7 +60,12 @@ func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 		}
 		d := newDraw(a.place.String(), &a.limit.rule, a.cost-a.excess, l.now(), 0)
 		l.draw(ctx, []*draw{&d})
-		if a.draw = &d; !d.allowed {
+		if d.err == nil {
+			a.draw = &d
+		} else { // the first reply decides, and the tokens stay taken if the second draw has run
+			a.crowded, b.retryAt = true, min(b.retryAt, soon)
+		}
+		if !a.draw.allowed {
 			a.returnExcess(l, true)
 			a.excess = 0
 		}

@@ -121,6 +121,8 @@ var counters = []promise{
 			by: instead("over || s.closed.Load()", "over"), tests: "./limit TestCloseReturnsLeases"},
 		{fault: "all callers of a bucket ask Redis while its lease is refilled", at: "limit.ask.take",
 			by: drop("a.refilled"), tests: "./limit TestDryBucket"},
+		{fault: "a bucket that has denied a call fails open", at: "limit.call.drawAgain",
+			by: always("d.err == nil"), tests: "./limit TestSecondDrawWithoutReply"},
 		{fault: "hits that nobody uses are kept", at: "limit/internal/lease.Lease.Idle",
 			by: never("unused > max(2*Tick, l.length())"), tests: "./limit/internal/lease TestIdle"},
 		{fault: "a refill that failed is asked for again at once", at: "limit/internal/lease.Lease.Take",
