@@ -159,7 +159,8 @@ func (c *call) noteCost(a *ask) {
 	c.costs[a.place] = plus(c.costs[a.place], a.cost)
 }
 
-// plus returns a + b, or the largest number there is; neither may be negative.
+// plus returns a + b, or the largest number there is; neither may be negative. Counts may be that large:
+// anybody with access to Redis may have set them.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

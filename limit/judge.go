@@ -74,7 +74,7 @@ func (a *ask) judge(d *Decision) {
 	}
 	limit := a.limit.rule.Limit
 	d.ResetAfter = a.resetAfter()
-	free := limit - a.now - a.window.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
+	free := limit - a.used()
 	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {
 		d.Remaining = free
 		return
@@ -84,6 +84,9 @@ func (a *ask) judge(d *Decision) {
 	}
 	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
 }
+
+// used returns how many hits count against the limit.
+func (a *ask) used() int64 { return plus(a.now, a.window.share(a.before)) }
 
 // lookAtTokens adds the tokens of the lease to what a look has found.
 func (a *ask) lookAtTokens(d *Decision) {

@@ -37,7 +37,7 @@ func (a *ask) help(d *Decision) {
 	if d.Allowed || k == nil || a.look || a.draw != nil {
 		return
 	}
-	excess := a.now + a.window.share(a.before) - a.limit.rule.Limit
+	excess := a.used() - a.limit.rule.Limit
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {

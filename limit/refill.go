@@ -51,25 +51,25 @@ type refill struct {
 // only falls: hits that fit now fit later.
 func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
 	k, w := r.lease, r.window
-	heads, room := k.limit.heads(w.number), k.limit.rule.Limit
+	heads, limit, share := k.limit.heads(w.number), k.limit.rule.Limit, int64(0)
 	if k.limit.windows() == 2 {
 		before := draw{key: heads.before + k.key, get: true}
 		if l.draw(ctx, []*draw{&before}); before.err != nil {
 			return before.err
 		}
-		room -= w.share(before.total)
+		share = w.share(before.total)
 	}
 	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
 	p := l.pipe()
 	defer l.unpipe(p)
 	r.sent = true
 	reply := evalFast(p, refillScript, heads.now+k.key, []string{
-		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10),
+		strconv.FormatInt(r.n, 10), strconv.FormatInt(limit-share, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10),
 	})
 	_ = p.Do(ctx) // the reply has its error
 	numbers, err := numbersOf(reply, 2)
 	if err == nil {
-		r.granted, r.free = numbers[0], room-numbers[1]
+		r.granted, r.free = numbers[0], limit-plus(share, numbers[1])
 	}
 	return err
 }
@@ -101,10 +101,11 @@ func (r *refill) counted(hits []pipeline.Hit) {
 		r.excess = r.n
 		return
 	}
-	r.free = r.lease.limit.rule.Limit - max(hits[0].Total, r.n) // less was given back from a key that was lost before
+	used := max(hits[0].Total, r.n) // less was given back from a key that was lost before
 	if len(hits) == 2 {
-		r.free -= r.window.share(hits[1].Total)
+		used = plus(used, r.window.share(hits[1].Total))
 	}
+	r.free = r.lease.limit.rule.Limit - used
 	r.excess = min(r.n, max(0, -r.free))
 	r.granted = r.n - r.excess
 }
