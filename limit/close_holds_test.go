@@ -46,3 +46,27 @@ func TestCloseBesideASilentServer(t *testing.T) {
 		next.Release()
 	})
 }
+
+// TestCloseTwice: a second Close beside the first one also returns when the places are free.
+func TestCloseTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a, b := w.limiter(t, Config{Budget: time.Second}), w.limiter(t, Config{})
+		rule := ConcurrencyRule{Name: "job", Limit: 1}
+		of, rival := a.mustHold(t, rule), b.mustHold(t, rule)
+		hold, d := of.Acquire(t.Context(), "k")
+		require.True(t, d.Allowed)
+		lift := w.net.Impose("", "", simnet.Conditions{Latency: 100 * time.Millisecond})
+		var closing sync.WaitGroup
+		defer closing.Wait()
+		closing.Go(func() { assert.NoError(t, a.Close()) })
+		synctest.Wait()
+		require.NoError(t, a.Close())
+		require.True(t, isLost(hold))
+		lift()
+		next, d := rival.Acquire(t.Context(), "k")
+		require.NoError(t, d.Err)
+		require.True(t, d.Allowed)
+		next.Release()
+	})
+}

@@ -73,7 +73,8 @@ type Limiter struct {
 	clock    func() string // of token buckets, in tests; nil: the server's
 	servers  *serverTime   // nil: the process's
 
-	inside  gate.Gate // calls, and hits that are being given back
+	inside  gate.Gate     // calls, and hits that are being given back
+	closed  chan struct{} // closed when Close is done
 	backlog backlog
 	keeper  *keeper
 	life    context.Context // of what gives hits back; ends a budget after Close
@@ -108,7 +109,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
-	l := &Limiter{cfg: c, client: client, counters: pipeline.CountersConfig{}.New(client), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
+	l := &Limiter{cfg: c, client: client, counters: pipeline.CountersConfig{}.New(client), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances), closed: make(chan struct{})}
 	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
@@ -131,10 +132,13 @@ func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
 	}
-	if l.inside.Shut() {
-		time.AfterFunc(l.cfg.Budget, l.end)
-		close(l.backlog.closed)
+	if !l.inside.Shut() {
+		<-l.closed
+		return l.counters.Close()
 	}
+	defer close(l.closed)
+	time.AfterFunc(l.cfg.Budget, l.end)
+	close(l.backlog.closed)
 	l.inside.Close()
 	l.backlog.ended.Wait()
 	l.end()
