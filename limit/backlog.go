@@ -17,6 +17,7 @@ import (
 type backlog struct {
 	give func(hits []pipeline.Hit, draws []*draw)
 	tell func(of *Limit, what Hits, n int64) // calls the program: never with mu held
+	near *near
 
 	mu      sync.Mutex
 	waiting []owed
@@ -168,7 +169,7 @@ func (b *backlog) try(rest []owed, all bool) (_, failed []owed) {
 			}
 			switch {
 			case err == nil:
-				b.tell(o.of, o.became(), o.cost)
+				b.taken(&o)
 			case o.mayRepeat(err):
 				failed = append(failed, o)
 			default:
@@ -177,6 +178,14 @@ func (b *backlog) try(rest []owed, all bool) (_, failed []owed) {
 		}
 	}
 	return rest, failed
+}
+
+// taken notes that Redis has taken it.
+func (b *backlog) taken(o *owed) {
+	b.tell(o.of, o.became(), o.cost)
+	if !o.more {
+		b.near.forget(o.near)
+	}
 }
 
 // didNotRun reports whether the error proves that the command did not run. A reply that

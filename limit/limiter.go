@@ -112,7 +112,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	l := &Limiter{cfg: c, client: client, counters: pipeline.CountersConfig{}.New(client), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances), closed: make(chan struct{})}
 	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
-	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
+	l.backlog = backlog{tell: l.tell, near: l.near, closed: make(chan struct{})}
 	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
 	l.keeper = newKeeper(l)
 	if c.ServerTime {

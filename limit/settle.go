@@ -105,10 +105,7 @@ func (l *Limiter) adjust(ctx context.Context, all []owed) error {
 	for _, o := range all {
 		err := o.draw.err
 		if err == nil {
-			l.tell(o.of, o.became(), o.cost)
-			if !o.more {
-				l.near.forget(o.near)
-			}
+			l.backlog.taken(&o)
 			continue
 		}
 		if failed++; first == nil {

@@ -223,3 +223,31 @@ func TestSettleALimitOfAnotherLimiter(t *testing.T) {
 		})
 	}
 }
+
+// TestSettleLateOpensTheNearCache: the same, if Redis takes the hits only when they are tried again.
+func TestSettleLateOpensTheNearCache(t *testing.T) {
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				l := w.limiter(t, Config{})
+				tokens := l.must(t, Rule{Name: "tokens", Limit: 10, Window: 24 * time.Hour, Algorithm: algorithm, CountDenied: true})
+				atWindow(24 * time.Hour)
+				require.True(t, l.Allow(t.Context(), Request{Limit: tokens, Key: "k", Cost: 10}).Allowed)
+				require.False(t, l.Allow(t.Context(), Request{Limit: tokens, Key: "k"}).Allowed)
+				require.True(t, l.Allow(t.Context(), Request{Limit: tokens, Key: "k"}).Near)
+				refuse := func(text model.Refusal) {
+					for _, n := range w.model.Nodes() {
+						n.Refuse("evalsha", text, 0)
+						n.Refuse("eval", text, 0)
+					}
+				}
+				refuse(model.OutOfSpace)
+				require.ErrorIs(t, l.GiveBack(t.Context(), Request{Limit: tokens, Key: "k", Cost: 8}), redislanes.ErrRefused)
+				refuse("")
+				time.Sleep(time.Minute)
+				require.True(t, l.Allow(t.Context(), Request{Limit: tokens, Key: "k"}).Allowed)
+			})
+		})
+	}
+}

@@ -183,7 +183,7 @@ var counters = []promise{
 			by: instead("time.Since(o.draw.doubted) < repeatTime", "true"), tests: "./limit TestSettleWithoutReplies"},
 		{fault: "an adjustment is sent late from behind others", at: "limit.backlog.try",
 			by: never("repeats"), tests: "./limit TestDoubtfulDrawIsNotSentLate"},
-		{fault: "the near cache outlives hits that are settled for less", at: "limit.Limiter.adjust",
+		{fault: "the near cache outlives hits that are settled for less", at: "limit.backlog.taken",
 			by: drop("forget"), tests: "./limit TestSettleOpensTheNearCache"},
 		{fault: "a bucket forgets what it owes", at: "limit.bucketText",
 			by: spelled("now + full + debt)", "now + full)"), tests: "./limit TestChargedTokens"},
