@@ -31,9 +31,10 @@ type call struct {
 type ask struct {
 	limit   *Limit
 	cost    int64
-	look    bool // nothing is counted: the request only looks, or the call looks first
-	only    bool // the request only looks
-	charge  bool // the hits stay counted, whatever the decision
+	earlier int64 // what earlier requests of the call cost on its key; 0 for a charge
+	look    bool  // nothing is counted: the request only looks, or the call looks first
+	only    bool  // the request only looks
+	charge  bool  // the hits stay counted, whatever the decision
 	window  window
 	asked   bool // Redis is
 	place   place
@@ -80,10 +81,13 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit, d.from = rule.Limit, a.number()
-		if !a.charge && a.cost > rule.burst()-c.costBefore(&a) {
+		if !a.charge {
+			a.earlier = c.costBefore(&a)
+		}
+		if !a.charge && a.cost > rule.burst()-a.earlier {
 			d.RetryAfter = Never
 		}
-		if d.RetryAfter == Never || !a.charge && l.near.denies(a.place, rule, a.cost, now, d) {
+		if d.RetryAfter == Never || !a.charge && l.near.denies(a.place, rule, a.earlier+a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
 		} else if len(requests) > fewRequests && !a.only {
 			c.noteCost(&a)
@@ -273,14 +277,17 @@ func (c *call) remember(l *Limiter) {
 		if !a.asked || d.Err != nil || d.Allowed {
 			continue
 		}
-		most := l.cfg.nearTime()
+		most, cost := l.cfg.nearTime(), a.retried()
+		if !a.stays() {
+			cost += a.earlier
+		}
 		switch {
 		case a.limit.rule.CountDenied:
 			most = Never
 		case a.crowded:
 			most = 0
 		}
-		l.near.note(a.place, &a.limit.rule, a.retried(), c.began, d, most)
+		l.near.note(a.place, &a.limit.rule, cost, c.began, d, most)
 	}
 }
 

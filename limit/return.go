@@ -118,15 +118,16 @@ func (c *call) settle(l *Limiter) {
 	}
 }
 
-// correct looks at what the returns have left. A hit that would fit now was denied because
-// of hits that have been given back since, or will be.
+// correct looks at what the returns have left. A hit that would fit now, behind the earlier ones of its call,
+// was denied because of hits of other calls that have been given back since, or will be.
 func (c *call) correct() {
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
 		if !a.owed || a.draw != nil || d.Allowed || c.hits[a.hit].Err != nil {
 			continue
 		}
-		if c.hits[a.hit].Total+a.window.share(a.before)+a.cost <= a.limit.rule.Limit {
+		used := plus(max(0, c.hits[a.hit].Total), a.window.share(a.before))
+		if used <= a.limit.rule.Limit-a.earlier-a.cost {
 			a.crowded, d.RetryAfter = true, min(d.RetryAfter, soon)
 		}
 	}

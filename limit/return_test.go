@@ -316,3 +316,28 @@ func TestDeniedByHitsThatAreGivenBack(t *testing.T) {
 		require.EqualValues(t, 5, r.Remaining)
 	})
 }
+
+// TestTwoRequestsOnOneKey: a call of two requests on a key with room for one is told the same RetryAfter as one
+// request of both costs, and the near cache denies it the next time. It does not deny a single request.
+func TestTwoRequestsOnOneKey(t *testing.T) {
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				limit := l.must(t, Rule{Name: "user", Limit: 3, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				one, two := Request{Limit: limit, Key: "k"}, Request{Limit: limit, Key: "k", Cost: 2}
+				require.True(t, l.Allow(t.Context(), one, one).Allowed)
+				want := l.Allow(t.Context(), two)
+				require.False(t, want.Allowed)
+				require.Greater(t, want.RetryAfter, 19*time.Minute)
+				time.Sleep(time.Second) // the near cache denies no more
+				r := l.Allow(t.Context(), one, one)
+				require.False(t, r.Allowed)
+				require.InDelta(t, want.RetryAfter, r.RetryAfter, float64(2*time.Second))
+				require.True(t, l.Allow(t.Context(), one, one).Near)
+				require.True(t, l.Allow(t.Context(), one).Allowed)
+			})
+		})
+	}
+}

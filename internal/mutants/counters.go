@@ -190,7 +190,7 @@ var counters = []promise{
 	}},
 	{"a charge counts whatever it costs", []mutant{
 		{fault: "a charge that is more than the limit is dropped", at: "limit.call.begin",
-			by: instead("!a.charge && a.cost > rule.burst()-c.costBefore(&a)", "a.cost > rule.burst()-c.costBefore(&a)"), tests: "./limit TestCharge"},
+			by: instead("!a.charge && a.cost > rule.burst()-a.earlier", "a.cost > rule.burst()-a.earlier"), tests: "./limit TestCharge"},
 		{fault: "a charge over the limit is given back", at: "limit.ask.stays",
 			by: instead("a.charge || a.limit.rule.CountDenied", "a.limit.rule.CountDenied"), tests: "./limit TestCharge"},
 		{fault: "a charge in a call that is denied is dropped", at: "limit.call.prepare",
