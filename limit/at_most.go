@@ -186,9 +186,9 @@ func (l *Limiter) grantTokens(ctx context.Context, a *ask, look bool, cost int64
 
 // atMostText counts up to ARGV[2] hits in KEYS[1], as many as leave it at ARGV[1] at most. A key
 // without a time to live gets ARGV[3] milliseconds. The reply has how many it counted, and how
-// many there were before.
+// many there were before, 2^62 at most: larger numbers may overflow in a reply.
 const atMostText = `
-local hits = math.max(0, tonumber(redis.call("GET", KEYS[1]) or "0"))
+local hits = math.min(math.max(0, tonumber(redis.call("GET", KEYS[1]) or "0")), 2^62)
 local n = math.max(0, math.min(tonumber(ARGV[2]), tonumber(ARGV[1]) - hits))
 if n > 0 then
   redis.call("INCRBY", KEYS[1], string.format("%.0f", n))

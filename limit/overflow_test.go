@@ -2,6 +2,7 @@ package limit
 
 import (
 	"math"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,4 +63,28 @@ func TestRefillOverHugeCounts(t *testing.T) {
 	require.Zero(t, r.granted)
 	require.EqualValues(t, 10, r.excess)
 	require.Negative(t, r.free)
+}
+
+// TestHugestCount: a script replies with a count that an int64 holds, also for the largest one.
+func TestHugestCount(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				l := w.limiter(t, Config{NearCache: -1})
+				of := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				now := of.heads(windowAt(time.Now(), time.Hour).number).now
+				require.NoError(t, w.client.Do(t.Context(), radix.Cmd(nil, "SET", now+"k", strconv.FormatInt(math.MaxInt64, 10))))
+				granted, d := l.AllowAtMost(t.Context(), Request{Limit: of, Key: "k", Cost: 2})
+				require.Zero(t, granted)
+				requireDenied(t, d)
+				k := &keyLease{limit: of, key: "k"}
+				r := refill{lease: k, window: windowAt(time.Now(), time.Hour), n: 10}
+				require.NoError(t, l.refillHits(t.Context(), &r))
+				require.Zero(t, r.granted)
+				require.Negative(t, r.free)
+			})
+		})
+	}
 }

@@ -15,9 +15,9 @@ import (
 //
 // KEYS[1] is the counter of a window. ARGV has how many hits are asked for, how many are
 // allowed in all, the share, and the time to live in seconds. The reply has how many were
-// granted, and the counter.
+// granted, and the counter, 2^62 at most: larger numbers may overflow in a reply.
 const refillText = `
-local now = math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0))
+local now = math.min(math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)), 2^62)
 local n = math.min(tonumber(ARGV[1]), math.floor((tonumber(ARGV[2]) - now) / tonumber(ARGV[3])))
 if n <= 0 then
   return {0, now}
