@@ -46,9 +46,9 @@ type Config struct {
 	// every 10 s. Calls do not. The median of the primaries' clocks counts. The error is at most
 	// the sum of half a round trip (the shortest of three), the drift of the process's clock in
 	// 10 s, and the difference between the servers' clocks. Until a server has answered, the
-	// process's clock counts. After the machine was suspended, the windows are behind by
-	// the length of the suspension until the next reading. Token buckets and concurrency limits always use the clock of the
-	// server that has the key.
+	// process's clock counts. After the machine was suspended, the windows are behind by the
+	// length of the suspension until the next reading. Token buckets and concurrency limits
+	// always use the clock of the server that has the key.
 	ServerTime bool
 
 	// Observer, if not nil, is called with all decisions. limits.NewObserver makes one for

@@ -232,6 +232,12 @@ func TestObserver(t *testing.T) {
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		l.Allow(t.Context(), Request{Limit: one, Key: "k2"}, Request{Limit: many, Key: "k2"})
 		require.Equal(t, outcomes{"failed_open", "failed_closed"}, *seen)
+		*seen = nil
+		gone, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, leave)
+		l.Allow(gone, Request{Limit: one, Key: "k3"}, Request{Limit: many, Key: "k3"})
+		l.Allow(gone, Request{Limit: one, Key: "k3"})
+		require.Equal(t, outcomes{"canceled", "canceled", "canceled"}, *seen, "nobody waits for them")
 		require.Equal(t, "mistaken", Outcome(200).String())
 	})
 }

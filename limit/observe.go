@@ -1,6 +1,10 @@
 package limit
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // An Observer is called with decisions and with what becomes of hits. limits.NewObserver makes one
 // for Prometheus. Many goroutines call it. It must be quick and must not block.
@@ -58,18 +62,19 @@ const (
 	Mistaken                     // the request cannot be used
 	DeniedByOther                // within its limit, but another limit has denied the call
 	AllowedLeased                // within its limit, by a lease
+	Canceled                     // its caller left before Redis had decided: the context was canceled
 
 	// Outcomes is how many outcomes there are.
-	Outcomes = 9
+	Outcomes = 10
 )
 
 // String returns "allowed", "denied", "denied_near", "failed_open",
-// "failed_closed", "not_asked", "mistaken", "denied_by_other" or "allowed_leased".
+// "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased" or "canceled".
 func (o Outcome) String() string {
 	if o >= Outcomes {
 		o = Mistaken
 	}
-	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased"}[o]
+	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased", "canceled"}[o]
 }
 
 // Outcome returns what became of one request of a call, an element of Result.Each.
@@ -77,6 +82,8 @@ func (d *Decision) Outcome() Outcome {
 	switch {
 	case d.mistake:
 		return Mistaken
+	case errors.Is(d.Err, context.Canceled):
+		return Canceled
 	case d.Err != nil && d.Allowed:
 		return FailedOpen
 	case d.Err != nil:

@@ -1,8 +1,6 @@
 package service
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -40,10 +38,7 @@ func (o *outages) Decided(took time.Duration, requests []limit.Request, result l
 	var why error
 	for i := range result.Each {
 		switch d := &result.Each[i]; d.Outcome() {
-		case limit.FailedOpen, limit.FailedClosed:
-			if errors.Is(d.Err, context.Canceled) {
-				continue // the client has gone
-			}
+		case limit.FailedOpen, limit.FailedClosed: // not Canceled: the client has gone
 			if without++; why == nil {
 				why = d.Err
 			}
