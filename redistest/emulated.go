@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -99,50 +98,11 @@ func (e *Emulated) FastForward(d time.Duration) {
 	}
 }
 
-// Owner returns the node that owns the slot.
-func (e *Emulated) Owner(slot uint16) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.owner[slot]
-}
-
-// Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
-// then on. Move panics if a key is not a string, or if there is no such node.
-func (e *Emulated) Move(slot uint16, node int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	from, to := e.nodes[e.owner[slot]], e.nodes[node]
-	e.owner[slot] = node
-	delete(e.importing, slot)
-	if from != to {
-		moveKeys(from, to, slot)
-	}
-}
-
-// StartMigration makes the slot's owner reply ASK for keys that it does not
-// have. The target serves them to clients that say ASKING, and replies MOVED to
-// others.
-func (e *Emulated) StartMigration(slot uint16, to int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.importing[slot] = to
-}
-
-// FinishMigration moves the keys that are left and makes the target the owner. It panics as Move
-// does.
-func (e *Emulated) FinishMigration(slot uint16) {
-	e.mu.Lock()
-	to, ok := e.importing[slot]
-	e.mu.Unlock()
-	if ok {
-		e.Move(slot, to)
-	}
-}
-
 // Inject replaces replies of the node by errors. If reply returns a text for a command, that is
 // the error reply, and the command does not run. It is not asked about CLUSTER and commands in
 // scripts. It must not call methods of e. A nil reply ends it.
 func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {
+	e.checkNode(node)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.inject[node] = reply
@@ -150,9 +110,16 @@ func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string
 
 // Calls returns how many commands of the name, in capitals, the node has run.
 func (e *Emulated) Calls(node int, cmd string) int {
+	e.checkNode(node)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.calls[node][cmd]
+}
+
+func (e *Emulated) checkNode(node int) {
+	if node < 0 || node >= len(e.nodes) {
+		panic(fmt.Sprintf("redistest: node = %d: want 0 to %d", node, len(e.nodes)-1))
+	}
 }
 
 // hook answers in the node's place what a node of a cluster answers
@@ -304,21 +271,4 @@ func (e *Emulated) cluster(node int, p *server.Peer, args []string) bool {
 		return false
 	}
 	return true
-}
-
-func moveKeys(from, to *miniredis.Miniredis, slot uint16) {
-	for _, key := range from.Keys() {
-		if radix.ClusterSlot([]byte(key)) != slot {
-			continue
-		}
-		value, err := from.Get(key)
-		if err != nil {
-			panic("redistest: only strings can be moved: key " + strconv.Quote(key) + ": " + err.Error())
-		}
-		_ = to.Set(key, value)
-		if ttl := from.TTL(key); ttl > 0 { // miniredis expires a key with a TTL of 0
-			to.SetTTL(key, ttl)
-		}
-		from.Del(key)
-	}
 }

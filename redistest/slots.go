@@ -1,0 +1,93 @@
+package redistest
+
+import (
+	"fmt"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/mediocregopher/radix/v4"
+)
+
+// Owner returns the node that owns the slot.
+func (e *Emulated) Owner(slot uint16) int {
+	checkSlot(slot)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.owner[slot]
+}
+
+// Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
+// then on. A migration of the slot ends. Move panics if a key is not a string; then nothing has
+// moved.
+func (e *Emulated) Move(slot uint16, node int) {
+	checkSlot(slot)
+	e.checkNode(node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.move(slot, node)
+}
+
+// StartMigration makes the slot's owner reply ASK for keys that it does not have. The target serves
+// them to clients that say ASKING, and replies MOVED to others. StartMigration panics if the target
+// is the owner.
+func (e *Emulated) StartMigration(slot uint16, to int) {
+	checkSlot(slot)
+	e.checkNode(to)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.owner[slot] == to {
+		panic(fmt.Sprintf("redistest: StartMigration: node %d owns slot %d: want another node", to, slot))
+	}
+	e.importing[slot] = to
+}
+
+// FinishMigration moves the keys that are left and makes the target the owner. It does nothing if
+// the slot has no migration. It panics if a key is not a string; then nothing has moved.
+func (e *Emulated) FinishMigration(slot uint16) {
+	checkSlot(slot)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if to, ok := e.importing[slot]; ok {
+		e.move(slot, to)
+	}
+}
+
+func (e *Emulated) move(slot uint16, node int) {
+	from, to := e.nodes[e.owner[slot]], e.nodes[node]
+	if from != to {
+		moveKeys(from, to, keysOf(from, slot))
+	}
+	e.owner[slot] = node
+	delete(e.importing, slot)
+}
+
+// keysOf returns the node's keys of the slot. It panics if one is not a string.
+func keysOf(node *miniredis.Miniredis, slot uint16) (keys []string) {
+	for _, key := range node.Keys() {
+		if radix.ClusterSlot([]byte(key)) != slot {
+			continue
+		}
+		if kind := node.Type(key); kind != "string" {
+			panic(fmt.Sprintf("redistest: key %q is a %s: only strings can be moved", key, kind))
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// moveKeys moves strings, with their times to live.
+func moveKeys(from, to *miniredis.Miniredis, keys []string) {
+	for _, key := range keys {
+		value, _ := from.Get(key)
+		_ = to.Set(key, value)
+		if ttl := from.TTL(key); ttl > 0 { // miniredis expires a key with a TTL of 0
+			to.SetTTL(key, ttl)
+		}
+		from.Del(key)
+	}
+}
+
+func checkSlot(slot uint16) {
+	if slot >= slotCount {
+		panic(fmt.Sprintf("redistest: slot = %d: want 0 to %d", slot, slotCount-1))
+	}
+}
