@@ -23,12 +23,15 @@ import (
 // are numbered from 0. All methods are safe for concurrent use, and panic if there is no such node or
 // slot.
 type Emulated struct {
-	nodes   []*miniredis.Miniredis
-	servers []*server.Server
-	addrs   []string // of nodes; miniredis forgets them when it is closed
-	peers   sync.Map // *server.Peer of clients; not of scripts
+	nodes []*miniredis.Miniredis
+	addrs []string // of nodes; miniredis forgets them when it is closed
+	peers sync.Map // *server.Peer of clients; not of scripts
+
+	restarts sync.Mutex // held while nodes are stopped and started; guards doors
+	doors    []*door    // of nodes that were started again
 
 	mu        sync.Mutex // guards what follows
+	servers   []*server.Server
 	owner     [slotCount]int
 	importing map[uint16]int // slots on their way, and where to
 	clients   map[*server.Peer]client
@@ -55,7 +58,8 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 	}
 	e := &Emulated{
 		importing: make(map[uint16]int), clients: make(map[*server.Peer]client),
-		inject: make([]func(string, []string) string, primaries),
+		inject:  make([]func(string, []string) string, primaries),
+		servers: make([]*server.Server, primaries), doors: make([]*door, primaries),
 	}
 	for slot := range e.owner {
 		e.owner[slot] = slot * primaries / slotCount
@@ -68,19 +72,20 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 		}
 		e.nodes = append(e.nodes, m)
 		e.addrs = append(e.addrs, m.Addr())
-		e.servers = append(e.servers, m.Server()) // a closed node has none
 		e.calls = append(e.calls, make(map[string]int))
 	}
-	for i, m := range e.nodes {
-		m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool { return e.hook(i, p, cmd, args) })
+	for i := range e.nodes {
+		e.attach(i)
 	}
 	return e, nil
 }
 
 // Close stops all nodes.
 func (e *Emulated) Close() error {
-	for _, m := range e.nodes {
-		m.Close()
+	e.restarts.Lock()
+	defer e.restarts.Unlock()
+	for i := range e.nodes {
+		e.stop(i)
 	}
 	return nil
 }
@@ -88,7 +93,9 @@ func (e *Emulated) Close() error {
 // Addrs returns the addresses of all nodes, host:port.
 func (e *Emulated) Addrs() []string { return slices.Clone(e.addrs) }
 
-// Nodes returns the miniredis nodes.
+// Nodes returns the miniredis nodes, to read and write keys and to set passwords. Do not close or
+// restart them: use [Emulated.Stop] and [Emulated.Start]. Their addresses are those of
+// [Emulated.Addrs], also where miniredis says otherwise.
 func (e *Emulated) Nodes() []*miniredis.Miniredis { return e.nodes }
 
 // FastForward advances the time of all nodes by d. Keys expire only by it.
