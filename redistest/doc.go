@@ -12,4 +12,14 @@
 // The emulated cluster has no replicas and no failovers, and keys expire only when a test moves the
 // time ([Emulated.FastForward]). Package redistest/sim has replicas and failovers, and its keys
 // expire by themselves. Neither has memory limits: tests inject OOM.
+//
+// Other limits of the emulated cluster:
+//
+//   - PUBLISH reaches subscribers of the same node only.
+//   - A counter that overflows in INCR wraps around. Redis replies an error.
+//   - An error in a script begins with "ERR Error compiling script", not with its own code.
+//     redis.pcall returns nil instead of the error.
+//   - In MULTI, CLUSTER, ASKING and READONLY are answered at once. SELECT 1, MOVE and SWAPDB are
+//     refused at once and fail EXEC. Redis queues all of them.
+//   - While a slot migrates, scripts may use keys that the node does not have.
 package redistest

@@ -158,9 +158,17 @@ func TestEmulatedTransactions(t *testing.T) {
 	}
 	require.Equal(t, "[1 2]", do(b, "EXEC"))
 	require.Contains(t, do(b, "GET", other), "MOVED")
+
+	require.NoError(t, e.Nodes()[0].Set(key, "1"))
+	do(a, "MULTI")
+	require.Equal(t, "QUEUED", do(a, "GET", key))
+	e.Move(slot, 1)
+	require.Contains(t, do(a, "EXEC"), "MOVED", "EXEC looks at the keys again")
+	require.Contains(t, do(a, "EXEC"), "EXEC without MULTI")
 }
 
-// TestEmulatedNodes: CLUSTER NODES tells the same map as CLUSTER SLOTS.
+// TestEmulatedNodes: CLUSTER NODES tells the same map as CLUSTER SLOTS, and names the node as
+// CLUSTER MYID does.
 func TestEmulatedNodes(t *testing.T) {
 	t.Parallel()
 	e := StartEmulated(t, 2)
@@ -169,6 +177,8 @@ func TestEmulatedNodes(t *testing.T) {
 	require.NoError(t, dial(t, e.Addrs()[1]).Do(within(t, 5*time.Second), radix.Cmd(&text, "CLUSTER", "NODES")))
 	require.Equal(t, fmt.Sprintf("%040x %s@0 master - 0 0 1 connected 1-8191\n%040x %s@0 myself,master - 0 0 2 connected 0 8192-16383\n",
 		1, e.Addrs()[0], 2, e.Addrs()[1]), text)
+	require.NoError(t, dial(t, e.Addrs()[1]).Do(within(t, 5*time.Second), radix.Cmd(&text, "CLUSTER", "MYID")))
+	require.Equal(t, fmt.Sprintf("%040x", 2), text)
 }
 
 // TestEmulatedIsClosedWhileItIsAsked: a node that is still up must not ask one

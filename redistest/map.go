@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
+	"github.com/mediocregopher/radix/v4"
 )
 
 // A slotRange is slots in a row of one node.
 type slotRange struct{ first, last, owner int }
 
 func (e *Emulated) ranges() (all []slotRange) {
-	for slot, owner := range e.owner {
-		if slot == 0 || owner != e.owner[slot-1] {
+	owners := e.slots.owners()
+	for slot, owner := range owners {
+		if slot == 0 || owner != owners[slot-1] {
 			all = append(all, slotRange{first: slot, owner: owner})
 		}
 		all[len(all)-1].last = slot
@@ -59,4 +61,29 @@ func (e *Emulated) nodeLines(node int) string {
 		fmt.Fprintf(&b, "%s %s@0 %s - 0 0 %d connected%s\n", id(i), addr, flags, i+1, of[i])
 	}
 	return b.String()
+}
+
+// cluster answers CLUSTER SLOTS, NODES, MYID, KEYSLOT and INFO.
+func (e *Emulated) cluster(node int, p *server.Peer, args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	switch strings.ToUpper(args[0]) {
+	case "SLOTS":
+		e.writeSlots(p)
+	case "NODES":
+		p.WriteBulk(e.nodeLines(node))
+	case "MYID":
+		p.WriteBulk(id(node))
+	case "KEYSLOT":
+		if len(args) != 2 {
+			return false
+		}
+		p.WriteInt(int(radix.ClusterSlot([]byte(args[1]))))
+	case "INFO":
+		p.WriteBulk(fmt.Sprintf("cluster_state:ok\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%[1]d\r\ncluster_size:%d\r\n", slotCount, len(e.nodes)))
+	default:
+		return false
+	}
+	return true
 }

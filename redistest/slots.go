@@ -10,9 +10,8 @@ import (
 // Owner returns the node that owns the slot.
 func (e *Emulated) Owner(slot uint16) int {
 	checkSlot(slot)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.owner[slot]
+	owner, _ := e.slots.place(slot)
+	return owner
 }
 
 // Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
@@ -34,10 +33,10 @@ func (e *Emulated) StartMigration(slot uint16, to int) {
 	e.checkNode(to)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.owner[slot] == to {
+	if owner, _ := e.slots.place(slot); owner == to {
 		panic(fmt.Sprintf("redistest: StartMigration: node %d owns slot %d: want another node", to, slot))
 	}
-	e.importing[slot] = to
+	e.slots.migrate(slot, to)
 }
 
 // FinishMigration moves the keys that are left and makes the target the owner. It does nothing if
@@ -46,18 +45,16 @@ func (e *Emulated) FinishMigration(slot uint16) {
 	checkSlot(slot)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if to, ok := e.importing[slot]; ok {
-		e.move(slot, to)
-	}
+	_, target := e.slots.place(slot)
+	e.move(slot, target)
 }
 
 func (e *Emulated) move(slot uint16, node int) {
-	from, to := e.nodes[e.owner[slot]], e.nodes[node]
-	if from != to {
-		moveKeys(from, to, keysOf(from, slot))
+	if owner, _ := e.slots.place(slot); owner != node {
+		from := e.nodes[owner]
+		moveKeys(from, e.nodes[node], keysOf(from, slot))
 	}
-	e.owner[slot] = node
-	delete(e.importing, slot)
+	e.slots.own(slot, node)
 }
 
 // keysOf returns the node's keys of the slot. It panics if one is not a string.
