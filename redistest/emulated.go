@@ -108,7 +108,10 @@ func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string
 	e.inject[node] = reply
 }
 
-// Calls returns how many commands of the name, in capitals, the node has run.
+// Calls returns how many commands of the name, in capitals, the node has received from clients. It
+// counts commands in transactions, also those that are discarded. It does not count commands that
+// the cluster or [Emulated.Inject] refused, commands in scripts, CLUSTER, ASKING, READONLY and
+// READWRITE.
 func (e *Emulated) Calls(node int, cmd string) int {
 	e.checkNode(node)
 	e.mu.Lock()

@@ -167,6 +167,17 @@ func TestEmulatedTransactions(t *testing.T) {
 	require.Contains(t, do(a, "EXEC"), "EXEC without MULTI")
 }
 
+// TestEmulatedCallsAreCommandsReceived: a command counts when it is queued, not when it runs.
+func TestEmulatedCallsAreCommandsReceived(t *testing.T) {
+	t.Parallel()
+	e := StartEmulated(t, 1)
+	conn := dial(t, e.Addrs()[0])
+	for _, command := range [][]string{{"MULTI"}, {"SET", "k", "1"}, {"DISCARD"}, {"MULTI"}, {"SET", "k", "1"}, {"EXEC"}} {
+		require.NoError(t, conn.Do(within(t, 5*time.Second), radix.Cmd(nil, command[0], command[1:]...)))
+	}
+	require.Equal(t, 2, e.Calls(0, "SET"))
+}
+
 // TestEmulatedNodes: CLUSTER NODES tells the same map as CLUSTER SLOTS, and names the node as
 // CLUSTER MYID does.
 func TestEmulatedNodes(t *testing.T) {
