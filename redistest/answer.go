@@ -4,40 +4,43 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"net"
 	"sync"
 	"time"
 )
+
+// repliesOnTheWay bounds how many commands, and how many replies, a delay may hold back on one
+// connection.
+const repliesOnTheWay = 4096
 
 // answers are the replies that a link's client is owed. Those of the server pass as they come:
 // messages of channels belong to no command.
 type answers struct {
 	*link
-	sending sync.Mutex // held while a reply is sent to the client
+	toServer, toClient chan chunk
 
 	mu    sync.Mutex // guards what follows
 	due   int        // commands that the server has not answered
-	ended bool
-	some  sync.Cond // one of these has changed
+	ended bool       // the server's side has
+	some  sync.Cond  // one of these has changed
 }
 
-// answer carries commands and replies, and answers commands in the server's place.
-func (l *link) answer(inject func([]string) string) {
-	a := &answers{link: l}
+// answer takes apart what comes from both sides, and answers commands in the server's place. It
+// returns what goes on to each side.
+func (l *link) answer(inject func([]string) string, fromClient, fromServer <-chan chunk) (toServer, toClient <-chan chunk) {
+	a := &answers{link: l, toServer: make(chan chunk, repliesOnTheWay), toClient: make(chan chunk, repliesOnTheWay)}
 	a.some.L = &a.mu
-	var server sync.WaitGroup
-	server.Go(func() {
-		a.replies()
-		a.change(func() { a.ended = true })
-		l.closeWrite(ToClient)
+	l.tasks.Go(func() {
+		defer close(a.toServer)
+		if err := a.commands(inject, fromClient); !errors.Is(err, io.EOF) {
+			l.reset()
+		}
 	})
-	if err := a.commands(inject); errors.Is(err, io.EOF) {
-		l.closeWrite(ToServer)
-	} else {
-		l.reset()
-	}
-	server.Wait()
-	l.reset()
+	l.tasks.Go(func() {
+		a.replies(fromServer)
+		a.change(func() { a.ended = true })
+		a.put(a.toClient, chunk{})
+	})
+	return a.toServer, a.toClient
 }
 
 func (a *answers) change(f func()) {
@@ -47,44 +50,51 @@ func (a *answers) change(f func()) {
 	a.some.Broadcast()
 }
 
-// commands carries commands to the server until the client has closed its direction, io.EOF, or
-// the link is at its end.
-func (a *answers) commands(inject func([]string) string) error {
-	client := bufio.NewReader(a.client)
+var errEnded = errors.New("redistest: the connection has ended")
+
+// commands passes commands on until the client has closed its direction, io.EOF, or the link is at
+// its end.
+func (a *answers) commands(inject func([]string) string, from <-chan chunk) error {
+	client := newStamped(from)
 	for {
-		raw, args, err := readCommand(client)
+		raw, args, err := readCommand(client.Reader)
 		if err != nil {
 			return err
 		}
-		reply := inject(args)
-		if reply == "" {
-			a.change(func() { a.due++ })
-			if !a.send(ToServer, chunk{raw, time.Now()}) {
-				return net.ErrClosed
-			}
-			continue
-		}
-		if a.answered(); !a.reply([]byte(reply)) {
-			return net.ErrClosed
+		if !a.respond(inject(args), raw, client.arrived()) {
+			return errEnded
 		}
 	}
 }
 
-// answered waits until the server has answered all commands that it got.
-func (a *answers) answered() {
+// respond passes a command on, or the reply if there is one. It returns false if the connection is
+// at its end.
+func (a *answers) respond(reply string, raw []byte, arrived time.Time) bool {
+	if reply == "" {
+		a.change(func() { a.due++ })
+		return a.put(a.toServer, chunk{raw, arrived})
+	}
+	there := arrived.Add(a.proxy.settings(ToServer).delay)
+	return a.answered() && a.put(a.toClient, chunk{[]byte(reply), there})
+}
+
+// answered waits until the server has answered all commands that it got. It returns false if the
+// server's side has ended.
+func (a *answers) answered() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for a.due > 0 && !a.ended {
 		a.some.Wait()
 	}
+	return !a.ended
 }
 
-// replies carries what the server sends until the link is at its end.
-func (a *answers) replies() {
-	server := bufio.NewReader(a.server)
+// replies passes replies on until the server's side or the link is at its end.
+func (a *answers) replies(from <-chan chunk) {
+	server := newStamped(from)
 	for {
-		raw, err := readReply(server, nil)
-		if err != nil || !a.reply(raw) {
+		raw, err := readReply(server.Reader, nil)
+		if err != nil || !a.put(a.toClient, chunk{raw, server.arrived()}) {
 			return
 		}
 		if raw[0] != '>' {
@@ -93,8 +103,35 @@ func (a *answers) replies() {
 	}
 }
 
-func (a *answers) reply(raw []byte) bool {
-	a.sending.Lock()
-	defer a.sending.Unlock()
-	return a.send(ToClient, chunk{raw, time.Now()})
+// A stamped reads what is in chunks, and knows when it arrived.
+type stamped struct {
+	*bufio.Reader
+	chunks *chunkReader
+}
+
+func newStamped(from <-chan chunk) stamped {
+	chunks := &chunkReader{from: from}
+	return stamped{bufio.NewReader(chunks), chunks}
+}
+
+// arrived returns when the last byte arrived that was read. The Reader asks for another chunk only
+// if it needs one.
+func (s stamped) arrived() time.Time { return s.chunks.now.arrived }
+
+type chunkReader struct {
+	from <-chan chunk
+	now  chunk // what is left of the chunk that is being read
+}
+
+func (r *chunkReader) Read(b []byte) (int, error) {
+	if len(r.now.data) == 0 {
+		next, ok := <-r.from
+		if !ok {
+			return 0, io.EOF
+		}
+		r.now = next
+	}
+	n := copy(b, r.now.data)
+	r.now.data = r.now.data[n:]
+	return n, nil
 }

@@ -12,6 +12,7 @@ type link struct {
 	client, server net.Conn
 	once           sync.Once
 	ended          chan struct{}
+	tasks          sync.WaitGroup
 	free           [2]time.Time // when a direction's rate lets it send again; of its own goroutine
 }
 
@@ -44,23 +45,20 @@ func (l *link) reset() {
 
 // run carries bytes until both sides have ended.
 func (l *link) run(inject func([]string) string) {
-	var streams sync.WaitGroup
+	toServer, toClient := l.read(ToServer, l.client), l.read(ToClient, l.server)
 	if inject != nil {
-		l.answer(inject)
-		return
+		toServer, toClient = l.answer(inject, toServer, toClient)
 	}
-	streams.Go(func() { l.carry(ToServer, l.client) })
-	streams.Go(func() { l.carry(ToClient, l.server) })
-	streams.Wait()
+	l.tasks.Go(func() { l.deliver(ToServer, toServer) })
+	l.tasks.Go(func() { l.deliver(ToClient, toClient) })
+	l.tasks.Wait()
 	l.reset()
 }
 
-// carry reads from one side and sends to the other what has been on its way for
-// long enough.
-func (l *link) carry(d Direction, from net.Conn) {
+// read returns what arrives from one side, until that side or the link ends.
+func (l *link) read(d Direction, from net.Conn) <-chan chunk {
 	way := make(chan chunk, chunksOnTheWay)
-	var reader sync.WaitGroup
-	reader.Go(func() {
+	l.tasks.Go(func() {
 		defer close(way)
 		bounded := false
 		for {
@@ -70,26 +68,46 @@ func (l *link) carry(d Direction, from net.Conn) {
 			}
 			buf := make([]byte, chunkSize)
 			n, err := from.Read(buf)
-			if n > 0 {
-				select {
-				case way <- chunk{buf[:n], time.Now()}:
-				case <-l.ended:
-					return
-				}
-			}
-			if err != nil {
+			if n > 0 && !l.put(way, chunk{buf[:n], time.Now()}) || err != nil {
 				return
 			}
 		}
 	})
-	for c := range way {
-		if !l.send(d, c) {
-			l.reset()
-			break
-		}
+	return way
+}
+
+// put returns false if the link is at its end.
+func (l *link) put(way chan<- chunk, c chunk) bool {
+	select {
+	case way <- c:
+		return true
+	case <-l.ended:
+		return false
+	}
+}
+
+// deliver sends what has been on its way for long enough, until the stream ends, which a chunk
+// without data says too, or the link.
+func (l *link) deliver(d Direction, way <-chan chunk) {
+	for l.deliverNext(d, way) {
 	}
 	l.closeWrite(d)
-	reader.Wait()
+}
+
+func (l *link) deliverNext(d Direction, way <-chan chunk) (more bool) {
+	select {
+	case c := <-way: // none if way is closed
+		if len(c.data) == 0 {
+			return false
+		}
+		if !l.send(d, c) {
+			l.reset()
+			return false
+		}
+		return true
+	case <-l.ended:
+		return false
+	}
 }
 
 // closeWrite closes a direction towards one side, as the other side has done.

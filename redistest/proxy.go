@@ -79,7 +79,8 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Target returns the server's address, host:port.
 func (p *Proxy) Target() string { return p.target }
 
-// Delay makes all bytes in the direction arrive later by so long.
+// Delay makes all bytes in the direction arrive later by so long. Bytes that are sent together also
+// arrive together. Injected replies come as late as those of the server.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.change(d, func(s *stream) { s.delay = by })
 }

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 
 // readCommand reads an array of bulk strings.
 func readCommand(r *bufio.Reader) (raw []byte, args []string, err error) {
-	line, err := r.ReadSlice('\n')
+	line, err := readLine(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -22,7 +23,7 @@ func readCommand(r *bufio.Reader) (raw []byte, args []string, err error) {
 	}
 	raw = append(raw, line...)
 	for range n {
-		if line, err = r.ReadSlice('\n'); err != nil {
+		if line, err = readLine(r); err != nil {
 			return nil, nil, err
 		}
 		size, err := count(line, '$')
@@ -45,7 +46,7 @@ func readCommand(r *bufio.Reader) (raw []byte, args []string, err error) {
 
 // readReply appends one reply to raw.
 func readReply(r *bufio.Reader, raw []byte) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
+	line, err := readLine(r)
 	if err != nil {
 		return raw, err
 	}
@@ -77,6 +78,19 @@ func readReply(r *bufio.Reader, raw []byte) ([]byte, error) {
 		return raw, err
 	}
 	return raw, nil
+}
+
+// readLine reads a line of at most 1 MiB, with its end.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	const longest = 1 << 20
+	for len(line) <= longest {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+	return nil, fmt.Errorf("redistest: a line is longer than %d bytes", longest)
 }
 
 // count reads the number of a header: what Redis itself takes, or -1 for null.
