@@ -10,7 +10,7 @@ type Plan struct {
 }
 
 // Next returns the rate of the step that follows those that were run: from From to
-// To in any case, and further on up to Max for as long as all hold. Then, with
+// To in any case, and further on up to Max until one breaks or the driver lacks CPU. Then, with
 // Refine, it halves the gap between the limit and the breaking point, if there are
 // both, until it is no more than so many percent of the breaking point.
 func (p Plan) Next(done []Step) (rate int, more bool) {

@@ -15,7 +15,7 @@ type Summary struct {
 	Recommended int `json:"recommended_per_second"` // 80 % of the limit
 	Limit       int `json:"limit_per_second"`       // the highest rate that holds, with all lower ones
 	Breaking    int `json:"breaking_per_second"`    // the lowest rate that does not
-	// Inconclusive is the lowest rate at which the driver lacked CPU.
+	// Inconclusive is the lowest rate above all that held at which the driver lacked CPU.
 	Inconclusive int `json:"inconclusive_per_second,omitempty"`
 	// HeldAbove is the highest rate that held although a lower one did not: noise,
 	// which the limit leaves out.
@@ -37,9 +37,9 @@ func Summarize(steps []Step) Summary {
 			s.Breaking = step.Target
 		case v == Breaking:
 		case s.Breaking == 0:
-			s.Limit = step.Target
+			s.Limit, s.Inconclusive = step.Target, 0 // the driver had enough CPU for this rate
 		default:
-			s.HeldAbove = step.Target
+			s.HeldAbove, s.Inconclusive = step.Target, 0
 		}
 	}
 	s.Recommended = int(math.Round(RecommendedShare * float64(s.Limit)))

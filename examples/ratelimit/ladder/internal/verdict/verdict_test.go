@@ -53,8 +53,11 @@ func late(target int) Step {
 func TestPlanEndsWhereTheDriverEnds(t *testing.T) {
 	_, more := Plan{From: 10, To: 20, Step: 10, Max: 100}.Next([]Step{held(10), late(20)})
 	require.False(t, more)
+	rate, more := Plan{From: 10, To: 20, Step: 10, Max: 100}.Next([]Step{late(10), held(20)})
+	require.True(t, more, "the driver has not ended at 10 if 20 held")
+	require.Equal(t, 30, rate)
 	plan := Plan{From: 10, To: 20, Step: 10, Max: 100, Refine: 1}
-	rate, more := plan.Next([]Step{held(10), broke(20)})
+	rate, more = plan.Next([]Step{held(10), broke(20)})
 	require.True(t, more)
 	require.Equal(t, 15, rate)
 	_, more = plan.Next([]Step{held(10), broke(20), late(15)})
@@ -75,9 +78,13 @@ func TestSummarize(t *testing.T) {
 		"refined, in any order": {[]Step{held(10), broke(20), broke(15), held(12), held(13), broke(14)}, Summary{Recommended: 10, Limit: 13, Breaking: 14}},
 		"one holds above": {[]Step{held(10), broke(20), held(30), broke(40)},
 			Summary{Recommended: 8, Limit: 10, Breaking: 20, HeldAbove: 30}},
-		"one is inconclusive":     {[]Step{held(10), late(20), late(30)}, Summary{Recommended: 8, Limit: 10, Inconclusive: 20}},
-		"the last is interrupted": {[]Step{held(10), held(30), cut}, Summary{Recommended: 24, Limit: 30}},
-		"rounds":                  {[]Step{held(12_501)}, Summary{Recommended: 10_001, Limit: 12_501}},
+		"one is inconclusive":       {[]Step{held(10), late(20), late(30)}, Summary{Recommended: 8, Limit: 10, Inconclusive: 20}},
+		"a low one is inconclusive": {[]Step{late(10), held(20), held(30)}, Summary{Recommended: 24, Limit: 30}},
+		"the first and the last are inconclusive": {[]Step{late(10), held(20), late(30), late(40)},
+			Summary{Recommended: 16, Limit: 20, Inconclusive: 30}},
+		"a low one is inconclusive, a high one breaks": {[]Step{late(10), held(20), broke(30)}, Summary{Recommended: 16, Limit: 20, Breaking: 30}},
+		"the last is interrupted":                      {[]Step{held(10), held(30), cut}, Summary{Recommended: 24, Limit: 30}},
+		"rounds":                                       {[]Step{held(12_501)}, Summary{Recommended: 10_001, Limit: 12_501}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Summarize(c.steps)) })
 	}
