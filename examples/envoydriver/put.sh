@@ -46,4 +46,8 @@ done
 cp "$driver/testdata/service/new.go" lanes_new.go
 cd ../..
 go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
-go mod tidy >/dev/null 2>&1
+if ! said=$(go mod tidy 2>&1); then
+	printf '%s\n' "$said" >&2
+	echo "go mod tidy failed in $PWD. The driver's files are in place, but the service does not build yet." >&2
+	exit 1
+fi

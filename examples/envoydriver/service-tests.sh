@@ -63,7 +63,7 @@ if [ $what = -bench ]; then
 	sed -i -e '/clusterConfig := radix.ClusterConfig{/,/^\t\t}$/d' -e 's/= clusterConfig\.New(/= cluster.Config{}.New(/' \
 		-e 's,^\t"github.com/envoyproxy/ratelimit/src/utils"$,&\n\t"github.com/redislanes/redislanes/cluster",' src/redis/driver_impl.go
 	go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
-	go mod tidy >/dev/null 2>&1
+	go mod tidy >"$tmp/log" 2>&1 || { cat "$tmp/log" >&2 && exit 1; }
 	for variant in theirs constructor service; do
 		cp "$driver/testdata/service/bench_test.go" "$tmp/$variant/test/redis/lanes_bench_test.go"
 		(cd "$tmp/$variant" && go test -c -o "$tmp/bench.$variant" ./test/redis)
