@@ -25,11 +25,12 @@ func (c *Client) hasSlots() (must, known bool) {
 // slots are an error, unless there are no slots.
 func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err error) {
 	s, ok, err := slotOf(cmd)
-	switch must, _ := c.hasSlots(); {
-	case err != nil && must:
-		return 0, true, err
+	switch {
 	case err != nil:
-		return 0, true, nil
+		if must, _ := c.hasSlots(); !must {
+			err = nil
+		}
+		return 0, true, err
 	case !ok:
 		return slots.NoKey, false, nil
 	}
@@ -67,8 +68,12 @@ func (c *Client) Append(r *Request, buf []byte) error {
 	}
 	r.Commit(buf, slot)
 	r.Mark(r.Len()-1, traits)
-	r.several = r.several || several
-	if _, known := c.hasSlots(); !cmd.Known() || several && !known { // Exec looks again
+	known := cmd.Known()
+	if several {
+		_, sure := c.hasSlots()
+		r.several, known = true, known && sure
+	}
+	if !known { // Exec looks again
 		r.unknown = true
 		r.marks[r.Len()-1] |= markUnknown
 	}
