@@ -85,7 +85,8 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // Commands without a key also go to one replica. If the replica does not answer, another
 // replica of the slot does, or else the primary. [Config.Zone] prefers replicas that are near.
 // A command that may do more than read goes to the primary, and takes the rest of its
-// radix.Pipeline along. So do EVAL, EVALSHA and FCALL: use EVAL_RO and the like to read.
+// radix.Pipeline along. EVAL, EVALSHA and FCALL count as such. To read with a
+// script, use EVAL_RO, EVALSHA_RO or FCALL_RO.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }

@@ -41,6 +41,7 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 	default:
 		request.Cost = max(request.Cost, 1)
 		granted, d = l.allowAtMost(ctx, request, began)
+		d.noteLeft(ctx)
 	}
 	if l.cfg.Observer != nil {
 		l.show(time.Since(began), []Request{request}, Result{Decision: d, Each: []Decision{d}})

@@ -31,7 +31,7 @@ type call struct {
 type ask struct {
 	limit   *Limit
 	cost    int64
-	earlier int64 // what earlier requests of the call cost on its key; 0 for a charge
+	earlier int64 // what the call's earlier requests on this key cost, with charges; 0 for a charge or a look
 	look    bool  // nothing is counted: the request only looks, or the call looks first
 	only    bool  // the request only looks
 	charge  bool  // the hits stay counted, whatever the decision

@@ -89,6 +89,7 @@ func (c *Concurrency) Acquire(ctx context.Context, key string) (*Hold, Decision)
 	}
 	began := time.Now()
 	h, d := c.acquire(ctx, key, began)
+	d.noteLeft(ctx)
 	if o := c.limiter.cfg.Observer; o != nil {
 		if h != nil {
 			o.Hits(&c.shown, HitsCounted, 1)

@@ -236,6 +236,7 @@ type Decision struct {
 	counted bool  // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
+	left    bool // Redis did not decide, and the caller's context was canceled
 }
 
 // Never is the RetryAfter of a request that can never be allowed.
@@ -310,6 +311,9 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 		c.owes(l) // nothing to Redis
 	default:
 		owes = l.decide(ctx, c)
+	}
+	for i := range c.each {
+		c.each[i].noteLeft(ctx)
 	}
 	var result Result
 	if owes {

@@ -238,6 +238,9 @@ func TestObserver(t *testing.T) {
 		l.Allow(gone, Request{Limit: one, Key: "k3"}, Request{Limit: many, Key: "k3"})
 		l.Allow(gone, Request{Limit: one, Key: "k3"})
 		require.Equal(t, outcomes{"canceled", "canceled", "canceled"}, *seen, "nobody waits for them")
+		other := Decision{Err: context.Canceled}
+		other.noteLeft(t.Context())
+		require.Equal(t, FailedClosed, other.Outcome(), "the context of a token source has ended, and not the caller's")
 		require.Equal(t, "mistaken", Outcome(200).String())
 	})
 }

@@ -77,12 +77,18 @@ func (o Outcome) String() string {
 	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased", "canceled"}[o]
 }
 
+// noteLeft notes whether Redis did not decide and the caller has left. Err does not say that: it may
+// have passed on the error of another context, such as one of Dialer.Credentials.
+func (d *Decision) noteLeft(ctx context.Context) {
+	d.left = d.Err != nil && ctx != nil && errors.Is(ctx.Err(), context.Canceled)
+}
+
 // Outcome returns what became of one request of a call, an element of Result.Each.
 func (d *Decision) Outcome() Outcome {
 	switch {
 	case d.mistake:
 		return Mistaken
-	case errors.Is(d.Err, context.Canceled):
+	case d.left:
 		return Canceled
 	case d.Err != nil && d.Allowed:
 		return FailedOpen

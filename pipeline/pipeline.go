@@ -149,6 +149,7 @@ func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl
 	if follows && n > 0 { // otherwise it deletes the key
 		p.list.Request.Expiry(at)
 	}
+	p.lastAt = -1 // an EXPIRE behind this one may see what it did
 	return r
 }
 

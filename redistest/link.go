@@ -76,7 +76,7 @@ func (l *link) read(d Direction, from net.Conn) <-chan chunk {
 	return way
 }
 
-// put returns false if the link is at its end.
+// put passes the chunk on. It returns false if the link has ended.
 func (l *link) put(way chan<- chunk, c chunk) bool {
 	select {
 	case way <- c:
@@ -86,8 +86,8 @@ func (l *link) put(way chan<- chunk, c chunk) bool {
 	}
 }
 
-// deliver sends what has been on its way for long enough, until the stream ends, which a chunk
-// without data says too, or the link.
+// deliver sends each chunk when its delay is over, until the stream or the link ends. A chunk without
+// data ends the stream, too.
 func (l *link) deliver(d Direction, way <-chan chunk) {
 	for l.deliverNext(d, way) {
 	}

@@ -42,7 +42,7 @@ func rules() map[string][]step {
 		},
 		"keys of scripts": {
 			{"AUTH pw", "OK"}, {"EVAL return(redis.call('EXISTS',KEYS[1])) 1 $a", "0"},
-			{"EVAL return(redis.call('GET',ARGV[1])) 1 $a $b", ""},
+			{"EVAL return(redis.call('GET',ARGV[1])) 1 $a $b", "[]"},
 			{"EVAL return(redis.call('GET',ARGV[1])) 1 $a $c", nonLocal},
 			{"EVAL return(redis.call('GET',ARGV[1])) 0 $c", nonLocal},
 			{"EVAL return(redis.call('DEL',KEYS[1],ARGV[1])) 1 $a $b", "attempted to access"}, // Redis 8 has another text

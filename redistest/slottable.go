@@ -2,7 +2,7 @@ package redistest
 
 import "sync"
 
-// A slotTable is which nodes have the slots. It may be asked under every other lock.
+// A slotTable is which nodes have the slots. Its lock may be taken under any other.
 type slotTable struct {
 	mu     sync.Mutex
 	owner  [slotCount]int

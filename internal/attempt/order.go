@@ -147,8 +147,9 @@ var unaware = func() map[string]bool {
 	return m
 }()
 
-// SetsExpiry tells whether the command only sets the time to live of the key of the one before it, which
-// may run after it. EXPIREAT may delete the key, and so does EXPIRE key 0.
+// SetsExpiry reports whether the command only sets the time to live of the key of the command before it,
+// and that command may run after it. EXPIREAT does not count, since it may delete the key. Nor does
+// EXPIRE with a time of 0 or less, which deletes it.
 func SetsExpiry(encoded, before []byte) bool {
 	name, ok := resp.Argument(encoded, 0)
 	if !ok || !isExpire(name) || !unaware[command.Of(before).Name()] {

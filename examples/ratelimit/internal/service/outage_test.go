@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
 )
 
@@ -21,6 +24,25 @@ type tally struct{ decided int }
 
 func (t *tally) Decided(time.Duration, []limit.Request, limit.Result) { t.decided++ }
 func (t *tally) Hits(*limit.Limit, limit.Hits, int64)                 {}
+
+// canceled returns the decision about a request whose client has gone.
+func canceled(t *testing.T) limit.Decision {
+	client, err := cluster.Config{Lazy: true, RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("there is no network")
+	}}}.New(t.Context(), []string{"redis:6379"})
+	require.NoError(t, err)
+	defer client.Close()
+	limiter, err := limit.Config{}.New(client)
+	require.NoError(t, err)
+	defer limiter.Close()
+	of, err := limiter.Limit(limit.Rule{Name: "l", Limit: 1, Window: time.Hour})
+	require.NoError(t, err)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	d := limiter.Allow(gone, limit.Request{Limit: of, Key: "k"}).Each[0]
+	require.Equal(t, limit.Canceled, d.Outcome())
+	return d
+}
 
 // TestOutageIsLoggedOnce: there is one line at the beginning and one at the end, however
 // many requests there are in between.
@@ -39,7 +61,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		redis := limit.Decision{Allowed: true}
 		open := limit.Decision{Allowed: true, Err: errors.New("node 10.0.0.1:6379 is down")}
 		closed := limit.Decision{Err: errors.New("another")}
-		gone := limit.Decision{Allowed: true, Err: context.Canceled}
+		gone := canceled(t)
 
 		require.Empty(t, decide(redis))
 		require.Empty(t, decide(gone), "the client has gone, and not Redis")

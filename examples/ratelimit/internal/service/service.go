@@ -194,8 +194,9 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 	case limit.NotAsked:
 		s.Code = pb.RateLimitResponse_UNKNOWN
 		return s
-	case limit.Denied, limit.DeniedNear, limit.FailedClosed:
-		if !rule.InShadow() {
+	case limit.Allowed, limit.AllowedLeased, limit.DeniedByOther, limit.Mistaken:
+	default: // without Redis, too
+		if !d.Allowed && !rule.InShadow() {
 			s.Code = pb.RateLimitResponse_OVER_LIMIT
 		}
 	}
