@@ -243,7 +243,7 @@ type (
 )
 
 // TestActionsThatCannotBeEncoded: nothing is sent of an action with an argument that has no form in
-// Redis, or whose own methods fail. Their text may show the value.
+// Redis, or whose own methods fail. The error does not print their text, which may show the value.
 func TestActionsThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartEmulated(t, 1)

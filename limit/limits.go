@@ -101,8 +101,8 @@ const (
 	// longestName bounds Rule.Name.
 	longestName = 64
 
-	// longKey is how many bytes of what a user says are remembered. Of a longer key it is
-	// a hash, so that the memory has a bound.
+	// longKey is the length of the longest key that is remembered as it is. A longer one is
+	// remembered by its hash, so that the memory has a bound.
 	longKey = 256
 
 	// The default of Config.NearCache, and its bound. nearShards is over how many locks it is
@@ -111,8 +111,8 @@ const (
 	mostNear    = 10_000_000
 	nearShards  = 16
 
-	// localKeys bounds how many keys have a bucket of this process at a time. One that is pushed
-	// out begins anew with a full one.
+	// localKeys bounds how many keys have a bucket of this process at a time. A key that gives
+	// way to another one gets a full bucket when it comes again.
 	localKeys = 100_000
 
 	// mostLeases bounds the keys with a lease, which are spread over leaseShards locks. One look
@@ -124,6 +124,6 @@ const (
 	// rateSlots is how many counters note how often keys without a lease are hit.
 	rateSlots = 1 << 17
 
-	// largeCall is how many requests a call may have whose memory is kept for the next one.
+	// largeCall bounds the memory that a call leaves to the next one, in requests.
 	largeCall = 256
 )

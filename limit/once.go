@@ -10,8 +10,8 @@ import (
 )
 
 // runOnce returns a script that runs the text. With a marker in KEYS[2] it runs it at most
-// once in markerTime, so that a run whose outcome is unknown can be sent again: the first run
-// leaves the marker. Server, replicas and failovers treat both keys as one write. A text that
+// once in markerTime: the first run leaves the marker. So the script can be sent again after an
+// unknown outcome. Server, replicas and failovers treat both keys as one write. A text that
 // fails leaves none.
 func runOnce(text string) string {
 	return `if KEYS[2] and redis.call("GET", KEYS[2]) then return {1, 0, 0, 0, 0} end

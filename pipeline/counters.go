@@ -88,7 +88,7 @@ type Hit struct {
 	// travel as one only if both are equal: always divide a key in the same way.
 	Prefix, Key string
 
-	By int64 // what is added; may be negative. 0, which is also the default, adds nothing
+	By int64 // what is added; may be negative. The default 0 adds nothing
 	// TTL is the key's time to live from its first hit on, or from this hit on with
 	// ExpireEveryHit. 0 or less leaves it alone. If hits that travel together have different
 	// ones, the longest counts.

@@ -120,7 +120,7 @@ func (s stamped) arrived() time.Time { return s.chunks.now.arrived }
 
 type chunkReader struct {
 	from <-chan chunk
-	now  chunk // what is left of the chunk that is being read
+	now  chunk // the rest of the chunk that is being read
 }
 
 func (r *chunkReader) Read(b []byte) (int, error) {

@@ -133,9 +133,8 @@ func EachKey(encoded []byte, f func(key string)) {
 	}
 }
 
-// unaware are the commands whose effect and reply do not depend on the time to live of their key. So
-// they may run after the EXPIRE that is behind them in the request. Others may not: TTL and scripts may
-// read it, COPY and RENAME take it along, PERSIST takes it away. Nobody knows what a module's command does.
+// unaware has the commands whose effect and reply do not depend on the time to live of their key. They
+// may run after the EXPIRE that is behind them in the request. Others may not: TTL and scripts may read it, COPY and RENAME take it along, PERSIST takes it away. Nobody knows what a module's command does.
 var unaware = func() map[string]bool {
 	m := make(map[string]bool)
 	for name := range strings.FieldsSeq(`APPEND BITFIELD DECR DECRBY GEOADD GETSET HDEL HINCRBY HINCRBYFLOAT HMSET HSET HSETNX

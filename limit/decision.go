@@ -1,0 +1,83 @@
+package limit
+
+import "time"
+
+// A Request is a number of hits on one key of a limit.
+type Request struct {
+	Limit *Limit
+	Key   string // what is limited, such as a user; any bytes
+	Cost  int64  // how many hits; 0 means 1, also with Charge and in GiveBack
+
+	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
+	// whole call is denied. It does not see the other hits of its call.
+	Look bool
+
+	// Charge counts the hits even beyond the limit, and even if another request denies the
+	// call. They are not given back. The decision says whether they were within the limit. If
+	// not, the call is denied, and RetryAfter is the time until one hit may be allowed. A cost
+	// counts as 1,000,000,000,000 at most. A Look is no Charge.
+	Charge bool
+}
+
+// A Decision is the decision about a request, or about all requests of a call.
+type Decision struct {
+	Allowed bool
+	Limit   int64 // of the rule
+
+	// Remaining is how many more hits are allowed now. It includes the hits that this limiter
+	// has reserved, and not those that other processes have reserved. If Leased or Near is set, it
+	// comes from Redis' last replies. For a Look it includes the hits that the Look asked about. If
+	// RetryAfter is Never, it is not known, and 0.
+	Remaining int64
+
+	// ResetAfter is the time until the full limit is available again, if the key is not used:
+	// the end of the window, for a sliding window the end of the next one, and for a bucket the
+	// time when it is full. If Leased is set, that of a bucket follows from Remaining.
+	ResetAfter time.Duration
+
+	// RetryAfter is the time until the request may be allowed, if nobody else uses the key. It
+	// is 0 if the request was allowed, if it was not asked about, or if Err is set: choose a time
+	// then. It is [Never] if the request costs more than the limit. The cost of
+	// earlier requests of the call with the same limit and key counts, too.
+	RetryAfter time.Duration
+
+	// Leased says that the request was allowed without Redis, from hits that this limiter had
+	// reserved.
+	Leased bool
+
+	// Near says that the request was denied without Redis, because the near cache remembers
+	// that its key is over the limit.
+	Near bool
+
+	// Err is why Redis did not decide, or what is wrong with the request. If Redis did not
+	// decide, the rule's FailClosed or Config.Instances did, and Remaining and the times are 0.
+	// With redislanes.ErrUnknownOutcome the hits may have been counted.
+	Err error
+
+	from    int64 // where the tokens of a bucket begin that were taken, or the number of a window
+	counted bool  // as far as is known, also if Err is not nil
+	mistake bool
+	other   bool // allowed, in a call that is denied
+	left    bool // Redis did not decide, and the caller's context was canceled
+}
+
+// Never is the RetryAfter of a request that can never be allowed.
+const Never time.Duration = 1<<63 - 1
+
+// A Result is the decision about a call. It has the figures of one of its requests:
+//
+//   - of a mistaken request, if there is one;
+//   - else, if the call is denied, of the denied request with the longest RetryAfter;
+//   - else of the request with the fewest hits remaining. Err is then the first error of the
+//     requests that Redis did not decide.
+//
+// Requests of shadow limits are left out, with their errors. If there are no others, the call is
+// allowed, and its figures are 0.
+type Result struct {
+	Decision
+
+	// Each has the decisions about the requests, in their order, including those of shadow
+	// limits. For a request that Redis was not asked about, because another one denied the
+	// call first, only Limit is set.
+	Each []Decision
+}
