@@ -54,7 +54,8 @@ const (
 
 	// strangersWait is the same for a running client that was told of another cluster, which
 	// it takes if two refreshes find nothing else. Together they wait for as long as a server
-	// may be silent before it counts as stalled.
+	// may be silent before it counts as stalled. A node of ours that has answered commands as
+	// long ago answers still.
 	strangersWait = 1500 * time.Millisecond
 
 	// lastAnswers is how long a refresh that its context has ended waits for the errors of the

@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -209,6 +210,17 @@ func (c *Client) silentNodes() map[string]int {
 	return silent
 }
 
+// heardNodes returns the addresses of nodes that have answered commands just now. New
+// connections may fail at a server whose open ones work.
+func heardNodes(t *topology) (heard []string) {
+	for _, n := range t.All() {
+		if slices.ContainsFunc(n.open(), func(p *nodepool.Node) bool { return p.HeardWithin(strangersWait) }) {
+			heard = append(heard, n.addr)
+		}
+	}
+	return heard
+}
+
 // ask asks one address after the other, the next one as soon as the last has
 // failed, given a map with a flaw or is slow, and returns the first map that can be
 // believed.
@@ -264,7 +276,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 	if votes.Use != nil && ctx.Err() != nil {
 		return nil, failed // an address that was not asked, or not waited for, has not failed to answer
 	}
-	votes.All = true
+	votes.All, votes.Heard = true, heardNodes(t)
 	chosen := votes.Choose()
 	if r.anew = chosen.Found; chosen.Map == nil {
 		return nil, failed

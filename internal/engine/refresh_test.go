@@ -10,10 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // slotsReply is a reply to CLUSTER SLOTS with claims "host first-last id".
@@ -109,6 +111,49 @@ func TestResetBesideAnotherCluster(t *testing.T) {
 		require.Error(t, client.Sync(t.Context()), "what was found before counts no more")
 		require.NoError(t, client.Sync(t.Context()))
 		require.Equal(t, "x1", believed(), "nobody knows of another one")
+	})
+}
+
+// TestHeardBesideAnotherCluster: servers of another cluster are at the addresses of two nodes.
+// The third node takes no new connections, so that it cannot be asked for its map, but its open
+// one works. That one is of our cluster, until it is silent, too.
+func TestHeardBesideAnotherCluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ours, theirs = "a 0-5460 a1,b 5461-10922 b1,c 10923-16383 c1", "a 0-8191 x1,b 8192-16383 x2"
+		moved, stays := &piped{slots: slotsReply(t, strings.Split(ours, ",")...)}, &piped{slots: slotsReply(t, strings.Split(ours, ",")...)}
+		full := false
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			switch {
+			case addr != "c:1":
+				return moved.dial(ctx, network, addr)
+			case full:
+				return nil, syscall.ETIMEDOUT
+			}
+			return stays.dial(ctx, network, addr)
+		}
+		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}.New(t.Context(), []string{"a:1", "b:1", "c:1"})
+		require.NoError(t, err)
+		defer client.Close()
+		incr := func(slot uint16) {
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", redistest.KeyInSlot(slot, "k"))))
+		}
+		incr(16383)
+		full = true
+		moved.mu.Lock()
+		moved.slots = slotsReply(t, strings.Split(theirs, ",")...)
+		moved.mu.Unlock()
+		owner := func() string { return client.topology.Load().Map.Claims[0].ID }
+		for range 3 {
+			incr(16383)
+			require.ErrorContains(t, client.Sync(t.Context()), "another cluster's")
+			require.Equal(t, "a1", owner())
+		}
+		time.Sleep(2 * strangersWait)
+		incr(0) // whoever that is
+		require.Error(t, client.Sync(t.Context()), "a connection may have been reset")
+		require.NoError(t, client.Sync(t.Context()))
+		require.Equal(t, "x1", owner())
 	})
 }
 

@@ -92,6 +92,12 @@ func (s *Server) NeedsLook() bool { return s.heard >= s.clock.run || !s.Answers(
 // HeardSince reports whether the server was heard since the given time.
 func (s *Server) HeardSince(t Time) bool { return s.heard > t }
 
+// HeardWithin reports whether the server was heard in the last d, of the time that the process
+// has run.
+func (s *Server) HeardWithin(now time.Time, d time.Duration) bool {
+	return s.heard > 0 && time.Duration(s.At(now)-s.heard) < d
+}
+
 // Heard says that bytes of the server arrived.
 func (s *Server) Heard(now time.Time) {
 	s.Served()

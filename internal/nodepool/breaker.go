@@ -50,6 +50,12 @@ func (p *Pool) Down() error {
 	return p.downErrorLocked()
 }
 
+func (p *Pool) heardWithin(d time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.health.HeardWithin(time.Now(), d)
+}
+
 // settleLocked must be called after each event that may change the state of the server. If
 // the server is suspect or down now, queued batches fail, and new ones fail immediately. What
 // is in flight stays: it may be about to run, and to close its connection would make its

@@ -150,6 +150,12 @@ func (n *Node) endFor(why error) []*Pool {
 // load.
 func (n *Node) Down() error { return n.main.Down() }
 
+// HeardWithin reports whether the server was heard in the last d over a connection of the pools,
+// or has answered a probe. Another server than the purpose admits is not heard.
+func (n *Node) HeardWithin(d time.Duration) bool {
+	return slices.ContainsFunc(n.pools(), func(p *Pool) bool { return p.heardWithin(d) })
+}
+
 // Connected reports whether there is a connection for batches.
 func (n *Node) Connected() bool { return n.main.connected() }
 

@@ -14,6 +14,8 @@ type Poll struct {
 	All      bool   // no other server is asked, or waited for
 	Failed   int    // servers that gave no map
 	Withheld int    // of these, servers that answered, and give no map for now
+
+	Heard []string // addresses of our nodes that answer over connections that are open
 }
 
 // A Vote is one server's map and what is wrong with it.
@@ -173,16 +175,17 @@ func (p *Poll) majority(votes []Vote, allAnswered bool) *Map {
 
 // newCluster believes that the cluster was made anew if all of these hold:
 //
-//   - no node of ours answers,
+//   - no node of ours answers, over a new connection or over one that is open,
 //   - all servers that answer are of one other cluster,
 //   - a seed is part of it, or more than half of our primaries' addresses are.
 //
 // A client that is started now would find the same. Seeds that fail to answer do not count:
 // they may be gone for good. If servers failed to answer, it takes two refreshes: a connection
 // to one of ours may have been reset just then. A server that answers and does not tell its
-// map for now may be ours.
+// map for now may be ours. Where a server of the other cluster answers, an open connection
+// proves nothing: a node that was reset keeps it, and has another ID.
 func (p *Poll) newCluster(votes []Vote) (use, found *Map) {
-	if p.Withheld > 0 {
+	if p.Withheld > 0 || p.oursIsHeard() {
 		return nil, nil
 	}
 	var newest *Map
@@ -206,6 +209,14 @@ func (p *Poll) newCluster(votes []Vote) (use, found *Map) {
 		return nil, found
 	}
 	return found, found
+}
+
+// oursIsHeard reports whether a node of ours answers that could not be asked for its map. A
+// Sentinel's word counts more than that: a primary that was demoted answers, too.
+func (p *Poll) oursIsHeard() bool {
+	return p.Use.Sentinels == nil && slices.ContainsFunc(p.Heard, func(addr string) bool {
+		return !slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Addr == addr })
+	})
 }
 
 // alike returns the votes for the same map, one of each server.

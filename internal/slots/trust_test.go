@@ -14,10 +14,10 @@ import (
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	type said struct {
-		by    string // as in told; "": it failed; withheld: it tells no map for now; before: what the refresh before has found
+		by    string // as in told; "": it failed; withheld: it tells no map for now; heard: a and b have answered commands; before: what the refresh before has found
 		slots []string
 	}
-	const failed, withheld, before = "", "withheld", "before"
+	const failed, withheld, heard, before = "", "withheld", "heard", "before"
 	oneSlot := []string{"a 0-0 1"}
 	for name, test := range map[string]struct {
 		use    []string
@@ -43,7 +43,9 @@ func TestChoose(t *testing.T) {
 		"all were made anew":                          {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {"new/c", anew}}, anew, MadeAnew},
 		"most were made anew, one fails":              {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}}, nil, Nobody},
 		"the same, once more":                         {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}, {before, anew}}, anew, MadeAnew},
+		"the same, and b answers commands":            {thirds, nil, nil, []said{{"new/a", anew}, {"new/c", anew}, {failed, nil}, {heard, nil}, {before, anew}}, nil, Nobody},
 		"the same, once more, of another cluster":     {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}, {before, promoted}}, nil, Nobody},
+		"all were made anew, and keep connections":    {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {"new/c", anew}, {heard, nil}}, anew, MadeAnew},
 		"one is another cluster's, the others fail":   {thirds, nil, nil, []said{{"new/a", anew}, {failed, nil}, {failed, nil}}, nil, Nobody},
 		"one is another cluster's":                    {thirds, nil, nil, []said{{"new/a", anew}, {"b", thirds}}, thirds, Plain},
 		"made anew elsewhere, the seeds say":          {thirds, nil, []string{"x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, []string{"x 0-16383 1"}, MadeAnew},
@@ -79,6 +81,8 @@ func TestChoose(t *testing.T) {
 						p.Failed++
 					case s.by == withheld:
 						p.Failed, p.Withheld = p.Failed+1, p.Withheld+1
+					case s.by == heard:
+						p.Heard = []string{"a:1", "b:1"}
 					case s.by == before:
 						p.Before = told(t, s.slots...)
 					case s.by == "single":
@@ -215,7 +219,7 @@ func TestPollOfSentinels(t *testing.T) {
 		"other IDs, newer":       {"b:1 2 x y z", "a:1 3 v w,-", "a:1", "0"},
 		"they tell no IDs":       {"b:1 2 x y z", "a:1 0,-", "", "1"},
 	} {
-		p := Poll{Seeds: []string{"s:0"}}
+		p := Poll{Seeds: []string{"s:0"}, Heard: []string{"b:1"}} // a primary that was demoted answers, too
 		if test.use != "" {
 			p.Use = said(test.use)
 		}
