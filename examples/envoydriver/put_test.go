@@ -21,7 +21,7 @@ func TestPutSaysWhyTidyFails(t *testing.T) {
 	write("src/redis/driver.go", "package redis\n\nimport _ \"example.com/missing\"\n")
 	write("src/redis/driver_impl.go", "package redis\n\nfunc NewClientImpl(\n\turl string,\n) Client {\n\treturn nil\n}\n")
 	put := exec.CommandContext(t.Context(), "bash", "put.sh", service)
-	put.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+	put.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-mod=mod", "GOWORK=off")
 	said, err := put.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(said), "example.com/missing")
