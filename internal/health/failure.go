@@ -161,7 +161,7 @@ func (s *Server) Backoff(now time.Time) (least, most time.Duration) {
 	}
 	most = s.MinBackoff
 	for i := 1; i < s.failures+max(0, s.young-SparedYoung) && most < s.MaxBackoff; i++ {
-		most *= 2
+		most += min(most, s.MaxBackoff-most) // doubled without an overflow
 	}
 	if s.state == Down && s.young == 0 {
 		most = min(most, max(s.MinBackoff, now.Sub(s.since)/2))

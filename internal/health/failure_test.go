@@ -2,6 +2,7 @@ package health
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -106,4 +107,11 @@ func TestBackoff(t *testing.T) {
 	require.Equal(t, []time.Duration{s.MaxBackoff / 2, s.MaxBackoff}, []time.Duration{least, most})
 	s.Dialled(now, ms)
 	require.NoError(t, s.Failure().Err)
+
+	s.MaxBackoff = math.MaxInt64 // no bound
+	for range 70 {
+		s.Failed(now, Failure{Kind: Refused, Err: errTest}, 1, 0)
+		_, most := s.Backoff(now)
+		require.Positive(t, most)
+	}
 }

@@ -95,6 +95,8 @@ var health = []promise{
 			by: instead("s.state != Up", "s.state == Down"), tests: "./internal/health TestHistories"},
 	}},
 	{"a server that hangs up is dialled with pauses", []mutant{
+		{fault: "the time between dials overflows", at: "internal/health.Server.Backoff",
+			by: instead("min(most, s.MaxBackoff-most)", "most"), tests: "./internal/health TestBackoff"},
 		{fault: "a server that hangs up after the handshake is dialled without end", at: "internal/health.EndOf",
 			by: instead("Stillborn", "Lived"), tests: "./internal/nodepool TestNoDialStorm"},
 		{fault: "a successful handshake is believed", at: "internal/health.Server.MustProve",
