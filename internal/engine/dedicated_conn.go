@@ -87,7 +87,7 @@ func isOfNoEffect(encoded, reply []byte) bool {
 	case command.OpensTransaction, command.Watches, command.Unwatches:
 		return true
 	case command.EndsTransaction:
-		return resp.IsExecAbort(reply)
+		return resp.EndsExec(reply)
 	}
 	return string(reply) == "+QUEUED\r\n"
 }

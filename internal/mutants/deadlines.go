@@ -69,6 +69,8 @@ var deadlines = []promise{
 			by: instead("s.calls.Leave", "s.calls.Stay"), tests: "./pool TestCloseIsBounded"},
 	}},
 	{"Close lets calls in flight end", []mutant{
+		{fault: "each command that blocks on one connection counts as a call", at: "internal/nodepool.Dedicated.beginEndlessLocked",
+			by: always("c.endless"), tests: "./internal/nodepool TestCloseWaitsBesideBlockedCommands"},
 		{fault: "a pool of radix's Sentinel ends calls in flight when it is closed", at: "internal/nodepool.Node.CloseDrained",
 			by: drop("drainCalls"), tests: "./pool TestCloseLetsCallsEnd|TestSentinelOfRadixFailsNoCall"},
 		{fault: "a call that chose a pool before it was closed is refused", at: "internal/nodepool.lateCalls",

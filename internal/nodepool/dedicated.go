@@ -28,6 +28,7 @@ type Dedicated struct {
 	mu       sync.Mutex // guards what follows; never held across I/O
 	returned bool
 	underWay int // requests that wait for replies
+	endless  int // of these, requests that block; and the stream
 	usage    usage
 	stream   *stream // that it goes over instead, see Dedicated.Stream
 }
@@ -54,7 +55,9 @@ func (c *Dedicated) Return() {
 	}
 	if !again {
 		if stream != nil {
-			c.member.pool.holdClose()
+			c.mu.Lock()
+			c.endEndlessLocked()
+			c.mu.Unlock()
 		}
 		c.member.quietUntil.Store(nil)
 		c.member.pool.takeBack(c.member, left)
@@ -123,15 +126,11 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
-	if err := c.begin(); err != nil {
+	if err := c.begin(commands); err != nil {
 		return nil, wire.NameCommand(err, request, c.Address())
 	}
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
 		c.member.expectEnd()
-	}
-	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Traits()&command.Blocking != 0 }) {
-		c.member.pool.letClose()
-		defer c.member.pool.holdClose()
 	}
 	c.member.expectWait(commands)
 	wire.RoundTrip(ctx, c.member, batch)
@@ -139,7 +138,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 }
 
 // begin notes that a request is under way, unless the connection was returned.
-func (c *Dedicated) begin() error {
+func (c *Dedicated) begin(commands []command.Command) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
@@ -148,7 +147,28 @@ func (c *Dedicated) begin() error {
 	if c.underWay++; c.underWay > 1 {
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
+	if block(commands) {
+		c.beginEndlessLocked()
+	}
 	return nil
+}
+
+func block(commands []command.Command) bool {
+	return slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Traits()&command.Blocking != 0 })
+}
+
+// beginEndlessLocked has Close not wait for the call whose connection this is, until
+// endEndlessLocked was called as often.
+func (c *Dedicated) beginEndlessLocked() {
+	if c.endless++; c.endless == 1 {
+		c.member.pool.letClose()
+	}
+}
+
+func (c *Dedicated) endEndlessLocked() {
+	if c.endless--; c.endless == 0 {
+		c.member.pool.holdClose()
+	}
 }
 
 // expectEnd notes that the user makes the server hang up.
@@ -206,6 +226,9 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.underWay--
+	if block(commands) {
+		c.endEndlessLocked()
+	}
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {
@@ -282,7 +305,7 @@ func (u *usage) note(sent command.Command, reply []byte) {
 		u.open, u.multi = true, u.multi || done
 	case e == command.Watches || e == command.ForNext:
 		u.open = true
-	case e == command.EndsTransaction && (done || resp.IsExecAbort(reply)):
+	case e == command.EndsTransaction && (done || resp.EndsExec(reply)):
 		u.open, u.multi = false, false
 	case e == command.EndsTransaction:
 	case e == command.Changes:

@@ -65,7 +65,7 @@ func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, err
 	if c.stream == nil && !c.returned {
 		c.stream = made
 		c.member.listens()
-		c.member.pool.letClose()
+		c.beginEndlessLocked()
 	}
 	has = c.stream
 	c.mu.Unlock()

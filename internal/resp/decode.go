@@ -52,6 +52,21 @@ func IsExecAbort(reply []byte) bool {
 	return IsError(reply) && bytes.HasPrefix(ErrorText(reply), []byte("EXECABORT "))
 }
 
+// EndsExec reports whether a complete reply to EXEC is an error with which the server has discarded
+// the transaction: EXECABORT, or what a node of a cluster replies if the slot of the transaction's
+// keys is not its own. After any other error of an old server, such as LOADING before Redis 6.2,
+// the transaction is still open. Source: processCommand in server.c.
+func EndsExec(reply []byte) bool {
+	if !IsError(reply) {
+		return false
+	}
+	switch code, _, _ := bytes.Cut(ErrorText(reply), []byte(" ")); string(code) {
+	case "EXECABORT", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "CROSSSLOT":
+		return true
+	}
+	return false
+}
+
 // ErrorText returns the text of a complete error reply without its type byte,
 // length and CRLF. The result is part of reply.
 func ErrorText(reply []byte) []byte {
