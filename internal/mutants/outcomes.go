@@ -53,6 +53,8 @@ var outcomes = []promise{
 			by: instead("l.Drain(*why)", "l.Fail(*why)"), tests: "./internal/wire TestDrainWaitsForReplies"},
 		{fault: "a reply that nobody has asked for is the next batch's", at: "internal/wire.Lane.hungUp",
 			by: never("secure"), tests: "./internal/wire TestSurplusReplyIsNobodys"},
+		{fault: "the rest of a push is taken for a reply that nobody has asked for", at: "internal/wire.Lane.hungUp",
+			by: instead("!l.adrift.Load()", "true"), tests: "./internal/wire TestIdleWithinAPush"},
 		{fault: "bytes that nobody reads hide the end of an idle connection", at: "internal/wire.socket.ended",
 			by: never("halfClosed"), tests: "./pool TestClosedWhileIdle"},
 	}},

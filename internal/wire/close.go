@@ -106,8 +106,9 @@ func (l *Lane) settle() {
 // tickets or a close_notify, and prove nothing. Only the end of the TCP connection counts. Linux
 // tells it although bytes are still to be read, other systems do not.
 //
-// Without TLS, bytes that are to be read on an idle lane can only be a push. If they are a reply,
-// the server has sent more than it was asked for. The next batch would take it for its own.
+// Without TLS, bytes that are to be read on an idle lane can only be a push, or the rest of one. If
+// they are a reply, the server has sent more than it was asked for. The next batch would take it for
+// its own.
 
 // rest notes that nothing is in flight any more.
 func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }
@@ -142,7 +143,7 @@ func (l *Lane) hungUp() (queued uint64, gone error) {
 		return 0, nil
 	}
 	next, gone := l.outlet().ended()
-	if gone == nil && l.secure == nil && next != 0 && next != '>' && next != '|' {
+	if gone == nil && l.secure == nil && next != 0 && next != '>' && next != '|' && !l.adrift.Load() {
 		gone = unasked(next)
 	}
 	return queued, gone

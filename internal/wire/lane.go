@@ -89,7 +89,7 @@ type Lane struct {
 	// batches; never held across I/O. It is taken before mu.
 	replyMu sync.Mutex
 	oldest  *Batch
-	adrift  bool // the value that is arriving began while no batch waited
+	adrift  atomic.Bool // the value that is arriving began while no batch waited; read without the lock, too
 
 	// Owned by the role of the reader.
 	rbuf   []byte

@@ -47,7 +47,7 @@ func (l *Lane) bulkSpace() (*Batch, []byte) {
 	l.replyMu.Lock()
 	defer l.replyMu.Unlock()
 	b := l.oldest
-	if b == nil || b.abandoned || l.adrift {
+	if b == nil || b.abandoned || l.adrift.Load() {
 		return nil, nil
 	}
 	have := len(b.buf)

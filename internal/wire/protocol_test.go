@@ -99,6 +99,36 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	}
 }
 
+// TestIdleWithinAPush: the first part of a push has arrived behind a reply, and nobody waits. The
+// lane is not closed for the rest.
+func TestIdleWithinAPush(t *testing.T) {
+	rest := make(chan struct{})
+	addr := scripted(t, func(p *peer) {
+		for command, err := p.command(); err == nil; command, err = p.command() {
+			if command[0] != "ECHO" {
+				p.send("+PONG\r\n")
+				continue
+			}
+			p.send("$1\r\nx\r\n>2\r\n+inv")
+			<-rest
+			p.send("alidate\r\n+x\r\n")
+		}
+	})
+	l := dial(t, addr)
+	quieten(t, l)
+	b := newTrip([]string{"ECHO", "x"})
+	RoundTrip(within(t, patience), l, b)
+	require.Equal(t, []string{"$1\r\nx\r\n"}, b.texts())
+	require.True(t, l.adrift.Load())
+	close(rest)
+	until(t, "the lane looks at its socket and the rest is there", func() bool {
+		next, err := l.outlet().ended()
+		return err == nil && next != 0 && int64(Now())-l.restedAt.Load() >= int64(idleLeast)
+	})
+	require.True(t, l.Usable())
+	require.NoError(t, l.ping(t))
+}
+
 func TestAttributesBelongToTheirReply(t *testing.T) {
 	const first, second = "|1\r\n+ttl\r\n:5\r\n-ERR no\r\n", "|0\r\n*1\r\n|1\r\n+a\r\n+b\r\n_\r\n"
 	for _, pieces := range [][]string{{first + second}, bytewise(first + second)} {

@@ -201,7 +201,7 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 			l.oldest = l.takeFIFO()
 		}
 		b := l.oldest
-		if b == nil || l.adrift {
+		if b == nil || l.adrift.Load() {
 			var n int
 			if n, err = l.unasked(p); err == nil {
 				p = p[n:]
@@ -310,7 +310,7 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 // attributes in front of them. What begins like that is no batch's, although one may come.
 func (l *Lane) unasked(p []byte) (n int, err error) {
 	n, done, err := l.framer.Next(p)
-	l.adrift = !done
+	l.adrift.Store(!done)
 	if kind := l.framer.Kind(); err == nil && kind != '>' && (done || kind != 0) { // 0: so far there are only attributes
 		err = unasked(kind)
 	}
