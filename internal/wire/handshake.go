@@ -163,8 +163,9 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) (earl
 // quote: one that does not know HELLO quotes its arguments, up to some length.
 func (d dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
 	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
-	if d.Password != "" {
-		text = strings.ReplaceAll(text, d.Password, "(password)")
+	if hidden := strings.ReplaceAll(text, d.Password, "(password)"); d.Password != "" &&
+		fate.Of([]byte(hidden)) == fate.Of([]byte(text)) { // else it is a word of the server's own text
+		text = hidden
 	}
 	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
 	e.Hint = hint(e)

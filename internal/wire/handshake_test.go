@@ -103,6 +103,8 @@ func TestHandshakeRefusals(t *testing.T) {
 		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS invalid"`, lanes.Dialer{Password: password}},
 		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO sorry"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3}},
 		{"!7\r\nERR a\r\n\r\n", `handshake: HELLO: "ERR a\r\n"`, lanes.Dialer{Protocol: 3}},
+		{"-ERR max number of clients reached\r\n", `handshake: "ERR max number of clients reached"; the server has no room for another client: raise its maxclients, or open fewer connections`, lanes.Dialer{Password: "max"}},
+		{"-ERR canary is wrong\r\n", `handshake: AUTH: "ERR (password) is wrong"`, lanes.Dialer{Password: password}},
 		// What Redis 5 and 7 say if they do not know a command; the second is cut off.
 		{"-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, \r\n",
 			`handshake: HELLO: "ERR unknown command ` + "`HELLO`" + `"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3, Password: password}},
