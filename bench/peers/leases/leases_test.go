@@ -29,7 +29,9 @@ func TestMeasure(t *testing.T) {
 		require.Positive(t, row.Commands)
 		require.Positive(t, row.P99)
 		require.Equal(t, leases, row.Leased > row.Decisions/2)
-		require.Equal(t, leases, row.perDecision() < 0.3)
+		if leases { // without them, the slower the machine the more hits share a command
+			require.Less(t, row.perDecision(), 0.3)
+		}
 	}
 }
 
