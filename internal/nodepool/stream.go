@@ -9,6 +9,7 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -109,15 +110,27 @@ func (s *stream) Close() error {
 	return s.Conn.Close()
 }
 
-// ask sends commands and waits for a reply, for PauseTimeout at most.
+// ask sends commands and waits for a reply, for PauseTimeout at most. Without a reply, their
+// outcome is unknown: radix does not tell what it has written.
 func (s *stream) ask(ctx context.Context, request []byte, into any) error {
+	if err := ctx.Err(); err != nil {
+		return wire.AfterContext(wire.NameCommand(wire.NotSent(s.pool.addr, err), request, s.pool.addr))
+	}
 	bounded, cancel := context.WithTimeout(ctx, s.pool.PauseTimeout)
 	defer cancel()
 	err := s.EncodeDecode(bounded, resp3.RawMessage(request), into)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		err = wire.Unknown(s.pool.addr, cause.ErrStalled)
+	if err != nil && !isReply(err) {
+		if bounded.Err() != nil && ctx.Err() == nil {
+			err = cause.ErrStalled
+		}
+		err = wire.Unknown(s.pool.addr, err) // radix's ErrConnUsable is found in it
 	}
 	return wire.NameCommand(err, request, s.pool.addr)
+}
+
+// isReply tells whether the error is a reply: an error of the server, or one that was not decoded.
+func isReply(err error) bool {
+	return errors.As(err, new(resp3.SimpleError)) || errors.As(err, new(*redislanes.DecodeError))
 }
 
 // EncodeDecode is part of radix.Conn. Errors of the server print what others do. The receiver is

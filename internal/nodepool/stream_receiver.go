@@ -42,6 +42,9 @@ func (r *streamReceiver) UnmarshalRESP(br radixresp.BufferedReader, o *radixresp
 		}
 	}
 	if mine, err := r.decode(br, o); mine {
+		if r.replies > 0 && errors.As(err, new(*guard.PanicError)) {
+			err = wire.Undecoded(err, r.into)
+		}
 		return err
 	}
 	for range r.replies {
@@ -68,6 +71,9 @@ func (r *streamReceiver) decode(br radixresp.BufferedReader, o *radixresp.Opts) 
 	defer guard.Catch("the decoding of a message", &err)
 	err = resp3.Unmarshal(br, r.into, o)
 	if errors.As(err, new(radixresp.ErrConnUsable)) {
+		if r.replies > 0 {
+			err = wire.Undecoded(err, r.into)
+		}
 		r.err, err = err, nil
 	}
 	return mine, err

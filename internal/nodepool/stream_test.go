@@ -3,6 +3,7 @@ package nodepool
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,11 +12,13 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -82,7 +85,7 @@ func TestStreamEndsWithThePool(t *testing.T) {
 }
 
 // subscription is a subscription over connections of NetDial, of a server that sends what it
-// is given. The server does not answer PSUBSCRIBE.
+// is given. The server does not answer PSUBSCRIBE and INCRBY.
 func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedicated, send func(bytes string)) {
 	var subscriber net.Conn
 	serve := func(conn net.Conn) {
@@ -91,7 +94,7 @@ func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedic
 		for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
 			reply := "+OK\r\n"
 			switch command {
-			case "PSUBSCRIBE":
+			case "PSUBSCRIBE", "INCRBY":
 				continue
 			case "SUBSCRIBE":
 				subscriber, reply = conn, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
@@ -156,6 +159,62 @@ func TestStreamKeepsDeadlines(t *testing.T) {
 		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
 		require.Contains(t, string(raw), "later")
 	})
+}
+
+// TestStreamOutcomes: a command without a reply on a subscribed connection tells what became of
+// it, as on any other. INCRBY stands for one that may not run twice.
+func TestStreamOutcomes(t *testing.T) {
+	t.Parallel()
+	var list *[]string
+	for name, test := range map[string]struct {
+		into    any
+		during  func(c *Dedicated, send func(string)) // what happens once the command was sent
+		outcome error
+		cause   error
+		decoded bool // there was a reply
+	}{
+		"the context ends":      {into: new(any), outcome: redislanes.ErrUnknownOutcome, cause: context.DeadlineExceeded},
+		"the server is silent":  {into: new(any), outcome: redislanes.ErrUnknownOutcome, cause: cause.ErrStalled},
+		"the connection breaks": {into: new(any), during: func(_ *Dedicated, send func(string)) { send("HTTP/1.1\r\n") }, outcome: redislanes.ErrUnknownOutcome, cause: resp.ErrProtocol},
+		"the user closes it":    {into: new(any), during: func(c *Dedicated, _ func(string)) { _ = c.Close() }, outcome: redislanes.ErrUnknownOutcome},
+		"it had ended before":   {into: new(any), outcome: redislanes.ErrNotSent, cause: context.Canceled},
+		"an error":              {into: new(any), during: func(_ *Dedicated, send func(string)) { send("-ERR no\r\n") }, cause: resp3.SimpleError{S: "ERR no"}},
+		"a blob error":          {into: new(any), during: func(_ *Dedicated, send func(string)) { send("!6\r\nERR no\r\n") }, cause: resp3.SimpleError{S: "ERR no"}},
+		"it does not fit":       {into: new(int), during: func(_ *Dedicated, send func(string)) { send("*0\r\n") }, decoded: true},
+		"its receiver panics":   {into: &list, during: func(_ *Dedicated, send func(string)) { send("*0\r\n") }, decoded: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
+				switch {
+				case errors.Is(test.cause, context.DeadlineExceeded):
+					soon, cancel := context.WithTimeout(ctx, time.Second)
+					defer cancel()
+					ctx = soon
+				case errors.Is(test.cause, context.Canceled):
+					ended, cancel := context.WithCancel(ctx)
+					cancel()
+					ctx = ended
+				}
+				if test.during != nil {
+					time.AfterFunc(time.Millisecond, func() { test.during(c, send) })
+				}
+				err := c.EncodeDecode(ctx, []string{"INCRBY", "k", "1"}, test.into)
+				var known *redislanes.Error
+				require.ErrorAs(t, err, &known)
+				require.Equal(t, "INCRBY", known.Command)
+				require.Equal(t, c.Address(), known.Addr)
+				require.Equal(t, test.outcome, known.Outcome)
+				if test.cause != nil {
+					require.ErrorIs(t, err, test.cause)
+				}
+				if ctx.Err() != nil {
+					require.ErrorAs(t, err, new(radixresp.ErrConnUsable), "the connection can still be used")
+				}
+				require.Equal(t, test.decoded, errors.As(err, new(*redislanes.DecodeError)))
+			})
+		})
+	}
 }
 
 // TestNoStream: a connection that is not as it was lent gets no other in its place, and

@@ -92,7 +92,7 @@ func TestStreamReceiver(t *testing.T) {
 	onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
 		var raw resp3.RawMessage
 		go send(message("reply") + message("next"))
-		require.ErrorContains(t, c.EncodeDecode(ctx, resp3.RawMessage("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\np\r\n"), new(int)), "cannot decode")
+		require.ErrorContains(t, c.EncodeDecode(ctx, resp3.RawMessage("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\np\r\n"), new(int)), "cannot be decoded")
 		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Equal(t, message("next"), string(raw))
 

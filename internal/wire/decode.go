@@ -58,6 +58,9 @@ func withoutValues(err error, failed *redislanes.DecodeError) error {
 	return failed
 }
 
+// Undecoded returns an error of radix's decoding of a reply as [Unmarshal] does.
+func Undecoded(err error, into any) error { return withoutValues(err, decodeError(nil, 0, into, err)) }
+
 func decodeError(reply []byte, i int, into any, err error) *redislanes.DecodeError {
 	e := &redislanes.DecodeError{Into: receiverType(into, i), Index: i, Cause: err}
 	if len(reply) > 0 {
