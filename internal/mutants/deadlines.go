@@ -53,6 +53,8 @@ var deadlines = []promise{
 			by: after("f.settled = f.used", "sendEach"), tests: "./cluster TestGoroutinesAreJudged"},
 		{fault: "3 the lookup of a redirect's address reads the context of a call that has ended", at: "internal/engine.Client.dialAddr",
 			by: instead("context.WithDeadline(c.ctx, by)", "context.WithDeadline(ctx, by)"), tests: "./internal/engine TestRedirectsHaveNoChildContext"},
+		{fault: "a call on a subscription waits for what an earlier one has asked", at: "internal/nodepool.awaitStream",
+			by: without("patience.C"), tests: "./internal/nodepool TestStreamLeavesWhatIsStuck"},
 		{fault: "3 a message is written to a receiver that its caller has left", at: "internal/nodepool.streamReceiver.decode",
 			by: never("r.err != nil", "r.called", "r.left"), tests: "./internal/nodepool TestStreamLeavesItsReceiver"},
 		{fault: "3 a message is written to a receiver that its caller has left at a close", at: "internal/nodepool.streamReceiver.decode",

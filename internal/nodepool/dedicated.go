@@ -30,7 +30,7 @@ type Dedicated struct {
 	underWay int // requests that wait for replies
 	endless  int // of these, requests that block; and the stream
 	usage    usage
-	stream   *stream // that it goes over instead, see Dedicated.Stream
+	stream   *stream // that it goes over instead
 }
 
 var _ radix.Conn = (*Dedicated)(nil)

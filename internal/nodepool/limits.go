@@ -46,6 +46,10 @@ const (
 	// moment before.
 	lateCalls = 10 * time.Millisecond
 
+	// streamPatience is how long a call on a subscribed connection whose context has ended waits for
+	// radix, which has a message of the last moment, or the error.
+	streamPatience = 10 * time.Millisecond
+
 	// quietTime is how long a connection is idle before its background goroutine listens on
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second

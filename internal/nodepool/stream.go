@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -40,7 +41,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 	case err != nil:
 		return nil, err
 	case over != nil && marshal == nil:
-		return nil, over.EncodeDecode(ctx, nil, unmarshalInto)
+		return nil, over.exchange(ctx, nil, unmarshalInto)
 	case over != nil:
 		return nil, over.ask(ctx, request, unmarshalInto)
 	case marshal == nil:
@@ -118,7 +119,7 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.pool.PauseTimeout)
 	defer cancel()
-	err := s.EncodeDecode(bounded, resp3.RawMessage(request), into)
+	err := s.exchange(bounded, request, into)
 	if err != nil && !isReply(err) {
 		if bounded.Err() != nil && ctx.Err() == nil {
 			err = cause.ErrStalled
@@ -133,14 +134,22 @@ func isReply(err error) bool {
 	return errors.As(err, new(resp3.SimpleError)) || errors.As(err, new(*redislanes.DecodeError))
 }
 
-// EncodeDecode is part of radix.Conn. Errors of the server print what others do. The receiver is
-// not touched after it has returned.
-func (s *stream) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	r := &streamReceiver{ctx: ctx, into: unmarshalInto}
-	if request, ok := marshal.(resp3.RawMessage); ok {
+// exchange sends the commands, if there are any, and decodes a reply or a message. Errors of the server
+// print what others do. The receiver is not touched after it has returned.
+//
+// radix's connection waits for its reader or writer although the context has ended, and these
+// may wait for the server: to take a large command, or to send a reply that nobody waits for any more.
+// The caller leaves them behind. Once the server goes on, they drop what was the caller's.
+func (s *stream) exchange(ctx context.Context, request []byte, into any) error {
+	r := &streamReceiver{ctx: ctx, into: into}
+	var marshal any
+	if request != nil {
+		marshal = resp3.RawMessage(request)
 		r.replies, _ = wire.Commands(request, func(int, int) {})
 	}
-	err := s.Conn.EncodeDecode(ctx, marshal, r)
+	done := make(chan error, 1)
+	go func() { done <- s.Conn.EncodeDecode(ctx, marshal, r) }()
+	err := awaitStream(ctx, done)
 	if why := r.leave(); err == nil {
 		err = why
 	}
@@ -151,7 +160,18 @@ func (s *stream) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) e
 	return err
 }
 
-// Do is part of radix.Conn.
-func (s *stream) Do(ctx context.Context, action radix.Action) error {
-	return wire.Perform(ctx, action, s)
+func awaitStream(ctx context.Context, done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(streamPatience)
+	defer patience.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-patience.C:
+		return radixresp.ErrConnUsable{Err: ctx.Err()}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +89,8 @@ func TestStreamEndsWithThePool(t *testing.T) {
 // is given. The server does not answer PSUBSCRIBE and INCRBY.
 func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedicated, send func(bytes string)) {
 	var subscriber net.Conn
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
 	serve := func(conn net.Conn) {
 		defer conn.Close()
 		in := bufio.NewReader(conn)
@@ -96,6 +99,9 @@ func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedic
 			switch command {
 			case "PSUBSCRIBE", "INCRBY":
 				continue
+			case "STUCK": // what follows is not read
+				<-over
+				return
 			case "SUBSCRIBE":
 				subscriber, reply = conn, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
 			}
@@ -159,6 +165,49 @@ func TestStreamKeepsDeadlines(t *testing.T) {
 		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
 		require.Contains(t, string(raw), "later")
 	})
+}
+
+// TestStreamLeavesWhatIsStuck: the server has stopped, so that a command cannot be written, or a
+// reply that its caller has left is still due. The next calls end with their contexts, too, and
+// lose no message.
+func TestStreamLeavesWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string][]string{
+		"a reply is due":    {"PSUBSCRIBE", "p"},
+		"a write is stuck":  {"STUCK", "k"}, // what follows
+		"nothing was asked": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onStream(t, func(_ context.Context, t *testing.T, c *Dedicated, send func(string)) {
+				var raw resp3.RawMessage
+				for _, command := range [][]string{first, nil, {"PSUBSCRIBE", strings.Repeat("q", 1<<20)}, nil} {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					began := time.Now()
+					var marshal any
+					if command != nil {
+						marshal = command
+					}
+					done := make(chan error, 1)
+					go func() { done <- c.EncodeDecode(ctx, marshal, &raw) }()
+					select {
+					case err := <-done:
+						require.ErrorIs(t, err, context.DeadlineExceeded)
+						require.LessOrEqual(t, time.Since(began), time.Second+streamPatience)
+					case <-time.After(time.Minute):
+						t.Fatal("the call has not ended")
+					}
+				}
+				if name == "a write is stuck" {
+					return
+				}
+				send(strings.Repeat("*3\r\n$10\r\npsubscribe\r\n$1\r\np\r\n:2\r\n", min(len(first), 1)+1) + message("later"))
+				require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+				require.Contains(t, string(raw), "later")
+			})
+		})
+	}
 }
 
 // TestStreamOutcomes: a command without a reply on a subscribed connection tells what became of
