@@ -88,7 +88,13 @@ local from, granted, ahead, writes = now, 1, 0, ARGV[5] ~= "look"
 if cost < 0 then
   local began, to = tonumber(ARGV[5]), last
   writes = same or not began
-  if began then to = math.min(began + need, last) else began = last - need end
+  if began then to = math.min(began + need, last)
+  else
+    began = last - need
+    for i = #given, 1, -1 do -- what was given back before is not given back again
+      if given[i][2] > began then began = began - (given[i][2] - given[i][1]) end
+    end
+  end
   from = math.max(began, now)
   if writes and to > from then
     given[#given + 1] = {from, to}

@@ -343,6 +343,54 @@ func TestGiveBack(t *testing.T) {
 	require.ErrorIs(t, b.GiveBack(t.Context(), Request{}), errNoLimit)
 }
 
+// TestGiveBackSkipsWhatIsBack: tokens that others have given back, or that a lease has left behind itself, do
+// not count as given back again.
+func TestGiveBackSkipsWhatIsBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bucket := b.must(t, Rule{Name: "b", Limit: 100, Window: 100 * time.Second, Algorithm: TokenBucket, NoLease: true})
+	for _, c := range []struct {
+		key    string
+		cancel []int // of six reservations of 10 each
+		cost   int64
+		left   int64
+	}{
+		{"above", []int{4}, 10, 60},
+		{"in part", []int{4}, 15, 65},
+		{"the last", []int{5}, 15, 65},
+		{"below", []int{0}, 15, 65},
+		{"joined", []int{2, 3}, 25, 85},
+		{"apart", []int{1, 2, 4}, 25, 95},
+		{"one is reached behind another", []int{1, 4}, 25, 85},
+		{"all", []int{0, 2, 4}, 30, 100},
+		{"more than all", []int{1, 3}, 70, 100},
+	} {
+		t.Run(c.key, func(t *testing.T) {
+			var all []*Reservation
+			for range 6 {
+				all = append(all, b.reserve(t, bucket, c.key, 10, time.Now()))
+			}
+			for _, i := range c.cancel {
+				require.NoError(t, all[i].Cancel(t.Context()))
+			}
+			require.NoError(t, b.GiveBack(t.Context(), Request{Limit: bucket, Key: c.key, Cost: c.cost}))
+			require.Equal(t, c.left, b.Allow(t.Context(), Request{Limit: bucket, Key: c.key, Look: true}).Remaining)
+			if c.left < 100 {
+				require.False(t, b.Allow(t.Context(), Request{Limit: bucket, Key: c.key, Cost: c.left + 1}).Allowed)
+			}
+			require.True(t, b.Allow(t.Context(), Request{Limit: bucket, Key: c.key, Cost: c.left}).Allowed)
+		})
+	}
+	fast := b.must(t, Rule{Name: "fast", Limit: 100, Burst: 1000, Window: time.Second, Algorithm: TokenBucket, NoLease: true})
+	b.reserve(t, fast, "k", 600, time.Now())
+	more := refill{lease: &keyLease{limit: fast, key: "k"}, n: 20, lasts: 5120 * time.Millisecond}
+	b.drawTokens(t.Context(), []*refill{&more})
+	require.NoError(t, more.err)
+	require.EqualValues(t, 20, more.granted)
+	require.NoError(t, b.GiveBack(t.Context(), Request{Limit: fast, Key: "k", Cost: 100}))
+	require.EqualValues(t, 480, b.Allow(t.Context(), Request{Limit: fast, Key: "k", Look: true}).Remaining)
+}
+
 // TestMarkers are in the slot of any key, and begin with the prefix.
 func TestMarkers(t *testing.T) {
 	t.Parallel()

@@ -85,6 +85,8 @@ var counters = []promise{
 			by: spelled("math.min(began + need, last)", "math.min(from + need, last)"), tests: "./limit TestTokensThatFlowedInMeanwhile"},
 		{fault: "tokens that are given back twice", at: "limit.bucketText",
 			by: spelled("fits[1] = from + need", ""), tests: "./limit TestTokensGivenBackAreAsIfNeverTaken"},
+		{fault: "tokens that are back already count as given back again", at: "limit.bucketText",
+			by: spelled("began = began - (given[i][2] - given[i][1])", ""), tests: "./limit TestGiveBackSkipsWhatIsBack"},
 		{fault: "a look creates a key", at: "limit.call.prepare",
 			by: never("a.look"), tests: "./limit TestLookWritesNothing"},
 		{fault: "a return that Redis refuses is forgotten", at: "limit.call.settle",
