@@ -31,14 +31,16 @@ import "github.com/redislanes/redislanes/pipeline"
 //
 // KEYS[2], if there is one, makes the script take effect once: see runOnce.
 //
-// Half a microsecond is for rounding: a double holds hundredths of them.
+// Half a microsecond is for rounding, or half a token if that is shorter: a double holds hundredths of
+// microseconds now, so that shorter tokens may cost nothing. Differences of times are exact: a full bucket has
+// its whole burst, and no more.
 const bucketText = `
 local per, burst, cost, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not now then
   local time = redis.call("TIME")
   now = (time[1] - 1735689600) * 1000000 + time[2]
 end
-local full, need, charge = burst * per, math.abs(cost) * per, ARGV[5] == "charge"
+local half, full, need, charge = math.min(0.5, per / 2), burst * per, math.abs(cost) * per, ARGV[5] == "charge"
 local last, given, kept = now, {}, 0 -- kept: the sum of what was given back
 local stored = redis.call("GET", KEYS[1])
 local same, back, off = true, false, 0
@@ -115,8 +117,8 @@ if cost < 0 then
     kept = kept + stretch[2] - stretch[1]
   end
 elseif ARGV[5] == "lease" then
-  local room, lasts = now + full - last, tonumber(ARGV[7])
-  granted = math.min(cost, math.floor((room + kept + 0.5) / per / tonumber(ARGV[6])))
+  local room, lasts = full - (last - now), tonumber(ARGV[7])
+  granted = math.min(cost, math.floor((room + kept + half) / per / tonumber(ARGV[6])))
   local stretch
   for i = #given, 1, -1 do -- the end of one that was given back, if enough of it is far ahead
     local fits = math.floor((given[i][2] - math.max(given[i][1], now + 1000)) / per)
@@ -141,8 +143,8 @@ elseif ARGV[5] == "lease" then
   end
   ahead = math.floor(from - now)
 else
-  local missing = need - (now + full - last) - kept
-  if missing > 0.5 and not charge then
+  local missing = need - (full - (last - now)) - kept
+  if missing > half and not charge then
     local at, lacking = now, missing
     for _, stretch in ipairs(given) do -- nothing flows in while the present passes one
       if lacking <= stretch[1] - at then break end
@@ -152,12 +154,12 @@ else
   elseif writes then
     local fits
     for i, stretch in ipairs(given) do
-      if not fits and stretch[2] - stretch[1] >= need - 0.5 then fits = stretch end
+      if not fits and stretch[2] - stretch[1] >= need - half then fits = stretch end
     end
     if fits then
       from, kept = fits[1], kept - need
       fits[1] = from + need
-    elseif missing + kept <= 0.5 then
+    elseif missing + kept <= half then
       from, last = last, last + need
     else
       from = given[1] and given[1][1] or last
@@ -168,7 +170,7 @@ else
       last = last + need
     end
     last = math.min(last, now + full + 3e15) -- a hundred years of debt
-    if missing > 0.5 then
+    if missing > half then
       granted, ahead = 0, math.ceil(per + last - now - full)
     end
   end
@@ -184,7 +186,7 @@ if writes and last > now then
 elseif writes and stored then
   redis.call("DEL", KEYS[1])
 end
-return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), ahead, math.ceil(last - now), math.floor(from)}
+return {granted, math.max(0, math.floor((full - (last - now) + kept + half) / per)), ahead, math.ceil(last - now), math.floor(from)}
 `
 
 var bucketScript = pipeline.NewScript(runOnce(bucketText))

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -218,6 +219,37 @@ func TestTokensAreWhole(t *testing.T) {
 			r := l.Allow(t.Context(), Request{Limit: bucket, Key: strconv.FormatInt(limit, 10)})
 			require.True(t, r.Allowed)
 			require.Equal(t, left, r.Remaining, "of %d", limit)
+		}
+	}
+}
+
+// TestFastBucket: rounding neither adds tokens nor takes any from a full bucket, however short they are.
+func TestFastBucket(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	for _, today := range []bool{false, true} {
+		if today {
+			pass(60_000_000 * time.Second)
+		}
+		for _, c := range []struct{ limit, burst, cost int64 }{
+			{1_000_000, 1_000_000, 1}, {2_000_000, 2_000_000, 1}, {3_000_000, 100, 1}, {10_000_000, 10_000_000, 1},
+			{100_000_000, 100_000_000, 1}, {1_000_000_000, 1_000_000_000, 1000}, {1_000_000_000, 1_234_561, 1000}, {1_000_000_000, 1_234_565, 1000},
+		} {
+			key := fmt.Sprint(c.limit, c.burst, today)
+			bucket := l.must(t, Rule{Name: "b", Limit: c.limit, Burst: c.burst, Window: time.Second, Algorithm: TokenBucket})
+			whole := Request{Limit: bucket, Key: key, Cost: c.burst}
+			look := whole
+			look.Look = true
+			r := l.Allow(t.Context(), look)
+			require.True(t, r.Allowed, key)
+			require.Equal(t, c.burst, r.Remaining, key)
+			r = l.Allow(t.Context(), Request{Limit: bucket, Key: key, Cost: c.cost})
+			require.NoError(t, r.Err)
+			require.InDelta(t, c.burst-c.cost, r.Remaining, 10, key)
+			require.Less(t, r.Remaining, c.burst, key)
+			require.False(t, l.Allow(t.Context(), whole).Allowed, key)
+			pass(time.Hour)
+			require.True(t, l.Allow(t.Context(), whole).Allowed, key)
 		}
 	}
 }
