@@ -41,7 +41,7 @@ if not now then
   now = (time[1] - 1735689600) * 1000000 + time[2]
 end
 local half, full, need, charge = math.min(0.5, per / 2), burst * per, math.abs(cost) * per, ARGV[5] == "charge"
-local last, given, kept = now, {}, 0 -- kept: the sum of what was given back
+local last, given, kept, most = now, {}, 0, 3e15 -- kept: the sum of what was given back; most: a hundred years of debt
 local stored = redis.call("GET", KEYS[1])
 local same, back, off = true, false, 0
 if stored then
@@ -53,7 +53,7 @@ if stored then
   local scale, debt = per / tonumber(length), 0 -- 1, unless the rule has changed: then as many tokens are missing
   same = scale == 1
   last = math.max(now + (tonumber(top) - now) * scale, now)
-  if rest ~= "" then debt = tonumber(string.match(rest, "debt=(%S+)") or 0) * scale end
+  if rest ~= "" then debt = math.min(tonumber(string.match(rest, "debt=(%S+)") or 0) * scale, most) end
   if cost > 0 or not same then last = math.min(last, now + full + debt) end
   if rest ~= "" then
     for from, to in string.gmatch(rest, " ([%d.-]+) ([%d.-]+)") do
@@ -169,7 +169,7 @@ else
       end
       last = last + need
     end
-    last = math.min(last, now + full + 3e15) -- a hundred years of debt
+    last = math.min(last, now + full + most)
     if missing > half then
       granted, ahead = 0, math.ceil(per + last - now - full)
     end

@@ -83,6 +83,30 @@ func TestChargedTokens(t *testing.T) {
 	require.Greater(t, r.RetryAfter, 365*24*time.Hour)
 }
 
+// TestDebtOfASlowerRule: when a limit is lowered, a debt takes a hundred years at most, as after a charge, and no
+// time overflows.
+func TestDebtOfASlowerRule(t *testing.T) {
+	t.Parallel()
+	l, _ := bucketLimiter(t)
+	const year = 365 * 24 * time.Hour
+	bucket := func(limit int64, window time.Duration) *Limit {
+		return l.must(t, Rule{Name: "b", Limit: limit, Window: window, Algorithm: TokenBucket})
+	}
+	fast := bucket(100, time.Second)
+	for key, slow := range map[string]*Limit{"k": bucket(100, time.Hour), "far": bucket(100, mostWindow), "one": bucket(1, mostWindow)} {
+		r := l.Allow(t.Context(), Request{Limit: fast, Key: key, Cost: 1_000_000_000, Charge: true})
+		require.NoError(t, r.Err)
+		for _, request := range []Request{{Look: true}, {}, {Cost: 1_000_000_000, Charge: true}} {
+			request.Limit, request.Key = slow, key
+			r = l.Allow(t.Context(), request)
+			require.NoError(t, r.Err)
+			require.False(t, r.Allowed)
+			require.InDelta(t, 96*year, r.RetryAfter, float64(2*year), key)
+			require.InDelta(t, 96*year, r.ResetAfter, float64(2*year), key)
+		}
+	}
+}
+
 // TestChargeInACallThatIsDenied: it counts, by whatever the call is denied, and the other
 // requests do not.
 func TestChargeInACallThatIsDenied(t *testing.T) {

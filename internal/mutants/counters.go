@@ -193,6 +193,8 @@ var counters = []promise{
 			by: never("repeats"), tests: "./limit TestDoubtfulDrawIsNotSentLate"},
 		{fault: "the near cache outlives hits that are settled for less", at: "limit.backlog.taken",
 			by: drop("forget"), tests: "./limit TestSettleOpensTheNearCache"},
+		{fault: "the time until a debt is paid overflows after a change of the rule", at: "limit.bucketText",
+			by: spelled(`* scale, most)`, `* scale, 1e30)`), tests: "./limit TestDebtOfASlowerRule"},
 		{fault: "a bucket forgets what it owes", at: "limit.bucketText",
 			by: spelled("now + full + debt)", "now + full)"), tests: "./limit TestChargedTokens"},
 	}},
