@@ -51,8 +51,8 @@ func (o *owed) mayRepeat(err error) bool {
 	if o.draw == nil || o.draw.once == "" {
 		return didNotRun(err)
 	}
-	if o.draw.doubted.IsZero() && !didNotRun(err) {
-		o.draw.doubted = time.Now()
+	if o.draw.doubted.isZero() && !didNotRun(err) {
+		o.draw.doubted = o.draw.sent
 	}
 	return o.repeats()
 }
@@ -60,8 +60,22 @@ func (o *owed) mayRepeat(err error) bool {
 // repeats reports whether it is known not to have run, or so young that Redis would still know that
 // it has.
 func (o *owed) repeats() bool {
-	return o.draw == nil || o.draw.doubted.IsZero() || time.Since(o.draw.doubted) < repeatTime
+	return o.draw == nil || o.draw.doubted.isZero() || o.draw.doubted.age() < repeatTime
 }
+
+// A moment is a time by both clocks of the process. The monotonic one stands still while the machine is suspended,
+// and the other one may be set.
+type moment struct{ monotonic, wall time.Time }
+
+func present() moment {
+	now := time.Now()
+	return moment{now, now.Round(0)}
+}
+
+func (m moment) isZero() bool { return m.monotonic.IsZero() }
+
+// age returns how long ago it was, by the clock that says more.
+func (m moment) age() time.Duration { return max(time.Since(m.monotonic), time.Since(m.wall)) }
 
 // add takes over what could not be given back because of err, and reports whether it will
 // be tried again.

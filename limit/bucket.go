@@ -16,9 +16,10 @@ type draw struct {
 	args  [5]string // those of the script
 	reply pipeline.Reply
 
-	once    string    // a marker: with it the script takes effect once, however often it runs
-	counter bool      // the script is that of a window's counter
-	doubted time.Time // when it first became unknown whether it has run
+	once    string // a marker: with it the script takes effect once, however often it runs
+	counter bool   // the script is that of a window's counter
+	sent    moment // with a marker: when it was last sent
+	doubted moment // when the first try began whose outcome is unknown
 
 	allowed          bool
 	remaining        int64
@@ -51,7 +52,7 @@ func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
 			script = counterScript
 		}
 		if d.once != "" {
-			keys = append(keys, d.once)
+			keys, d.sent = append(keys, d.once), present()
 		}
 		// It takes microseconds, and must not queue behind scripts that do not.
 		d.reply = p.Eval(script, keys, d.args[:]...).Fast()

@@ -43,9 +43,9 @@ const (
 	minOwedPause = 100 * time.Millisecond
 	maxOwedPause = 5 * time.Second
 
-	// repeatTime is how long a draw that takes effect once is sent again after an unknown
-	// outcome. The last try ends returnTime later, at most. markerTime is how long the draw's
-	// marker lives, see runOnce. It must be longer than both together.
+	// repeatTime is how long a draw that takes effect once is sent again, from the first try
+	// with an unknown outcome on. The last try ends returnTime later, at most. markerTime is how
+	// long the draw's marker lives, see runOnce. It must be longer than both together.
 	repeatTime = 20 * time.Second
 	markerTime = time.Minute
 

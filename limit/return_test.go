@@ -219,7 +219,7 @@ func TestDoubtfulDrawIsNotSentLate(t *testing.T) {
 			for range 20 * owedAtOnce { // which are in front, and fail
 				b.add(owed{cost: 1, until: until, hit: pipeline.Hit{Key: "away"}}, redislanes.ErrNotSent)
 			}
-			b.add(owed{cost: 7, until: until, draw: &draw{once: "marker"}}, redislanes.ErrUnknownOutcome)
+			b.add(owed{cost: 7, until: until, draw: &draw{once: "marker", sent: present()}}, redislanes.ErrUnknownOutcome)
 			time.Sleep(time.Minute)
 			require.Zero(t, sent.Load())
 			if !closed {
@@ -229,6 +229,36 @@ func TestDoubtfulDrawIsNotSentLate(t *testing.T) {
 			b.ended.Wait()
 			require.Zero(t, sent.Load())
 			require.Equal(t, [HitsKinds]int64{0, 0, 7 + 20*owedAtOnce}, seen.sums())
+		})
+	}
+}
+
+// TestDoubtfulDrawAfterASuspension: a draw that may have run is sent again only if both clocks say that Redis still
+// knows it. One stands still while the machine is suspended, and the other one may be set back.
+func TestDoubtfulDrawAfterASuspension(t *testing.T) {
+	for name, c := range map[string]struct {
+		monotonic, wall time.Duration // since it was sent
+		repeated        bool
+	}{
+		"at once":                  {0, 0, true},
+		"late":                     {19 * time.Second, 19 * time.Second, true},
+		"too late":                 {20 * time.Second, 20 * time.Second, false},
+		"suspended":                {time.Second, 20 * time.Second, false},
+		"suspended shortly":        {time.Second, 19 * time.Second, true},
+		"clock set back":           {time.Second, -time.Hour, true},
+		"clock set back, too late": {20 * time.Second, -time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				now := time.Now()
+				sent := moment{now.Add(-c.monotonic), now.Round(0).Add(-c.wall)}
+				o := owed{draw: &draw{once: "marker", sent: sent}}
+				require.Equal(t, c.repeated, o.mayRepeat(redislanes.ErrUnknownOutcome))
+				o.draw.sent = present()
+				require.Equal(t, c.repeated, o.mayRepeat(redislanes.ErrUnknownOutcome), "sent again since")
+				o = owed{draw: &draw{once: "marker", sent: sent}}
+				require.True(t, o.mayRepeat(redislanes.ErrNotSent), "it has not run")
+			})
 		})
 	}
 }
