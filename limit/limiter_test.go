@@ -377,6 +377,54 @@ func TestSlidingWindow(t *testing.T) {
 	})
 }
 
+// TestSlidingWindowBounds: how many hits a time as long as a window has, at most.
+func TestSlidingWindowBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit  int
+		before func(i int) time.Duration // when hit i of the previous window comes
+		most   int
+	}{
+		"at its end":               {10, func(int) time.Duration { return 59900 * time.Millisecond }, 20},
+		"at its beginning":         {10, func(int) time.Duration { return 0 }, 10},
+		"evenly":                   {10, func(i int) time.Duration { return time.Duration(6*i+5) * time.Second }, 11},
+		"at its end, a limit of 1": {1, func(int) time.Duration { return 59900 * time.Millisecond }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{NearCache: -1})
+				sliding := l.must(t, Rule{Name: "s", Limit: int64(c.limit), Window: time.Minute, Algorithm: SlidingWindow})
+				atWindow(time.Minute)
+				began := time.Now()
+				var hits []time.Duration
+				hit := func() {
+					if l.Allow(t.Context(), Request{Limit: sliding, Key: "k"}).Allowed {
+						hits = append(hits, time.Since(began))
+					}
+				}
+				for i := range c.limit {
+					time.Sleep(c.before(i) - time.Since(began))
+					hit()
+				}
+				require.Len(t, hits, c.limit)
+				time.Sleep(time.Minute - time.Since(began))
+				for time.Since(began) < 2*time.Minute-100*time.Millisecond {
+					hit()
+					time.Sleep(20 * time.Millisecond)
+				}
+				most, first := 0, 0
+				for i, at := range hits {
+					for hits[first] <= at-time.Minute {
+						first++
+					}
+					most = max(most, i-first+1)
+				}
+				require.Equal(t, c.most, most)
+				require.Len(t, hits, 2*c.limit)
+			})
+		})
+	}
+}
+
 // TestNearCache: a key that is over its limit costs no command until its window
 // ends, for hits that cost no less. Where denied hits are taken back, it is asked
 // about again after the budget.

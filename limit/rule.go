@@ -19,10 +19,10 @@ const (
 	FixedWindow Algorithm = iota
 
 	// SlidingWindow adds a share of the previous window's hits to those of the window: the part
-	// of the previous window that is less than a window ago. 10 s into a minute that is five
-	// sixths. A window never has more hits than the limit. Any time as long as a window has no
-	// more than the limit if the previous window's hits were spread evenly, and never twice as
-	// many. Each key has two keys in Redis.
+	// of the previous window that is less than a window ago, rounded down. 10 s into a minute that
+	// is five sixths. A window never has more hits than the limit. Any time as long as a window
+	// has at most twice the limit, or one hit more than the limit if the previous window's hits
+	// were spread evenly. Each key has two keys in Redis.
 	SlidingWindow
 
 	// TokenBucket is a bucket of Burst tokens. Each hit takes one. Limit new tokens flow in
