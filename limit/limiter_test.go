@@ -377,6 +377,22 @@ func TestSlidingWindow(t *testing.T) {
 	})
 }
 
+// TestWindowsOfNearlyOneLength share keys. docs/limits.md says which may.
+func TestWindowsOfNearlyOneLength(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	apart := func(now time.Time, a, b time.Duration) int64 {
+		return windowAt(now, a).number - windowAt(now, b).number
+	}
+	require.Zero(t, apart(time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC), 365*day, 366*day))
+	for now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); now.Year() < 2046; now = now.Add(13 * time.Hour) {
+		for length, differs := range map[time.Duration]time.Duration{366 * day: 7 * day, 30 * day: 90 * time.Minute, day: 5 * time.Second} {
+			require.Positive(t, apart(now, length-differs, length), "%v at %v", length, now)
+			require.Greater(t, apart(now, length-2*differs, length), int64(1), "%v at %v", length, now)
+		}
+	}
+}
+
 // TestSlidingWindowBounds: how many hits a time as long as a window has, at most.
 func TestSlidingWindowBounds(t *testing.T) {
 	for name, c := range map[string]struct {
