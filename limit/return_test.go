@@ -344,6 +344,13 @@ func TestDeniedByHitsThatAreGivenBack(t *testing.T) {
 		r = l.Allow(t.Context(), Request{Limit: day, Key: "t", Cost: 5})
 		require.True(t, r.Allowed)
 		require.EqualValues(t, 5, r.Remaining)
+
+		other := w.limiter(t, Config{}) // whose hits come back later
+		reserved, _ := other.Reserve(t.Context(), Request{Limit: day, Key: "later", Cost: 8})
+		r = l.Allow(t.Context(), Request{Limit: day, Key: "later", Cost: 5})
+		require.False(t, r.Allowed)
+		require.Greater(t, r.RetryAfter, 23*time.Hour)
+		require.NoError(t, reserved.Cancel(t.Context()))
 	})
 }
 
