@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -232,6 +233,8 @@ func TestNoOwnerWindow(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
 			require.Less(t, took, 5*time.Millisecond)
 		}
+		err = client.Do(soon(t, 3*time.Second), radix.WithConn(key, func(context.Context, radix.Conn) error { return nil }))
+		require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
 		w.set(func() { w.slots = mapOf(nodeA) })
 		require.NoError(t, client.Sync(t.Context()))
 		_, err = call(key)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -64,6 +63,9 @@ func (d *dedicatedAction) perform(ctx context.Context) error {
 				d.succeeded()
 				return nil
 			}
+			if !fate.Of([]byte(saidIn(err))).Passes() {
+				d.history.outage = nil // it is over, or the command fails for another reason
+			}
 			again = d.follow(ctx, err)
 			d.noteDoubt(err)
 		} else {
@@ -100,7 +102,7 @@ func (d *dedicatedAction) connect(ctx context.Context) (*nodepool.Dedicated, err
 	if d.redirected = d.to != nil; !d.redirected {
 		t := d.client.topology.Load()
 		if t.Primary(d.slot) == nil {
-			return nil, fmt.Errorf("redislanes: %w", t.Map.NoOwnerError(d.slot))
+			return nil, wire.NotSent("", t.Map.NoOwnerError(d.slot))
 		}
 		d.to, d.replica = d.client.poolFor(t, d.slot, d.how, d.avoid)
 	}
@@ -133,15 +135,16 @@ func (d *dedicatedAction) class() class {
 	return reading
 }
 
-// explain adds to the error how long the action was tried.
+// explain adds to the error how long the action was tried. An error that the function has made,
+// or has wrapped, stays as it is: programs compare it.
 func (d *dedicatedAction) explain(err error) error {
+	known := wire.Top(err)
+	if known == nil {
+		return err
+	}
 	took := time.Duration(0)
 	if !d.began.IsZero() {
 		took = time.Since(d.began)
-	}
-	known := wire.Top(err)
-	if known == nil { // the function has wrapped it, or made it
-		return d.history.explained(err, d.began, took)
 	}
 	named := wire.Named(known.Command, known.Addr, err)
 	d.history.explain(named, d.began, took)

@@ -38,6 +38,12 @@ var outages = []promise{
 		{fault: "other keys end a TRYAGAIN", at: "internal/engine.siteOf",
 			by: without("fingerprint"), tests: "./cluster TestTryAgainIsAboutItsKeys"},
 	}},
+	{"an error tells of no outage that is over", []mutant{
+		{fault: "an error of a function tells of the outage before", at: "internal/engine.dedicatedAction.explain",
+			by: instead("wire.Top(err)", "wire.Named(\"\", \"\", err)"), tests: "./cluster TestErrorBehindAnOutage"},
+		{fault: "a server's error tells of the outage before", at: "internal/engine.dedicatedAction.perform",
+			by: never("Passes"), tests: "./cluster TestErrorBehindAnOutage"},
+	}},
 	{"a short call does not wait for a silent node", []mutant{
 		{fault: "short calls wait for a silent node until the window is over", at: "internal/attempt.Outage.MayRetry",
 			by: never("Silent"), tests: "./cluster TestSilentNodeHoldsUpNoShortCall"},
