@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -208,4 +209,53 @@ func TestWatchDoesNotHideLoading(t *testing.T) {
 		took, _ = read()
 		require.InDelta(t, 1, took.Seconds(), 0.1)
 	})
+}
+
+// TestOutageEndsWhenAllSlotsLeave: a node that gets slots again has a window again. One that
+// has kept some of its slots has had its outage all the time.
+func TestOutageEndsWhenAllSlotsLeave(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile string // the map
+		redirects bool   // MOVED tells of the slots' return, and not the map
+		waits     bool   // the next call does, and succeeds
+	}{
+		"all slots":            {slotMap(nodeB), false, true},
+		"all slots, and MOVED": {slotMap(nodeB), true, true},
+		"some slots":           {slotMap(nodeA, nodeB), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ill, back := new(atomic.Bool), new(atomic.Bool)
+				ill.Store(true)
+				w := newWorld(func(addr string, cmd []string) string {
+					switch {
+					case addr == nodeA && ill.Load():
+						return "-LOADING Redis is loading the dataset in memory\r\n"
+					case addr == nodeB && back.Load():
+						return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
+					}
+					return one
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				write := func() error { return client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", keyOf(1, 2))) }
+				use := func(m string) {
+					w.set(func() { w.slots = m })
+					require.NoError(t, client.Sync(t.Context()))
+				}
+				require.ErrorIs(t, write(), redislanes.ErrRefused)
+				use(c.meanwhile)
+				time.Sleep(40 * time.Second)
+				require.NoError(t, write())
+				if back.Store(c.redirects); !c.redirects {
+					use(slotMap(nodeA))
+				}
+				time.AfterFunc(100*time.Millisecond, func() { ill.Store(false) })
+				if c.waits {
+					require.NoError(t, write())
+				} else {
+					require.ErrorContains(t, write(), "(after 1 try; node "+nodeA+" unavailable for 4")
+				}
+			})
+		})
+	}
 }

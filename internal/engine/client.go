@@ -162,7 +162,13 @@ func (c *Client) learn(moves []move) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.topology.Store(c.topology.Load().WithOwners(moves))
+	c.changeLocked(c.topology.Load().WithOwners(moves))
+}
+
+// changeLocked replaces the topology by one in which slots may have other owners.
+func (c *Client) changeLocked(next *topology) {
+	c.outages.moved(c.topology.Load(), next)
+	c.topology.Store(next)
 }
 
 // leaveHome sends commands without a key to another node, if they go to the node at the address,
@@ -209,7 +215,7 @@ func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 	t = t.WithOwners(moves)
 	t.Settle(c.topology.Load())
 	t.Follows(c.topology.Load())
-	c.topology.Store(t)
+	c.changeLocked(t)
 	current := t.All()
 	c.strangers = 0
 	for addr, n := range c.nodes {

@@ -161,6 +161,38 @@ func (t *outages) forgetLocked(now time.Time) {
 	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetOutage })
 }
 
+// moved says that the table now has replaced the one before. It ends the outages of nodes that own
+// slots now and owned none before: what became of their earlier slots says nothing of these. If such
+// a node is down, its pool still knows since when.
+func (t *outages) moved(before, now *topology) {
+	if now == before || t.open.Load() == 0 {
+		return
+	}
+	owned := owners(before)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for addr := range owners(now) {
+		for s := range classes {
+			if known := t.at[site{addr: addr, class: s}]; known != nil && !owned[addr] {
+				t.endLocked(known, isForgotten)
+			}
+		}
+	}
+}
+
+// owners returns the addresses of the nodes that own slots.
+func owners(t *topology) map[string]bool {
+	all := make(map[string]bool)
+	last := uint16(slots.NoOwner)
+	for _, i := range t.Owner {
+		if i != last && i != slots.NoOwner {
+			all[t.Nodes[i].addr] = true
+		}
+		last = i
+	}
+	return all
+}
+
 // answeredLocked says that the node has run a command of the class, sent at the time. It
 // ends outages of classes up to this one: such commands run where this one did. It ends all
 // outages in which nothing could be sent.

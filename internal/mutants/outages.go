@@ -37,6 +37,10 @@ var outages = []promise{
 			by: before("x.succeeded(i, addr)", "replaceStale"), tests: "./cluster TestReadsDoNotHideWrites"},
 		{fault: "other keys end a TRYAGAIN", at: "internal/engine.siteOf",
 			by: without("fingerprint"), tests: "./cluster TestTryAgainIsAboutItsKeys"},
+		{fault: "an outage outlives the move of its slots", at: "internal/engine.Client.changeLocked",
+			by: drop("moved"), tests: "./cluster TestOutageEndsWhenAllSlotsLeave"},
+		{fault: "a node that gets more slots has a window again", at: "internal/engine.outages.moved",
+			by: always("owned"), tests: "./cluster TestOutageEndsWhenAllSlotsLeave"},
 	}},
 	{"an error tells of no outage that is over", []mutant{
 		{fault: "an error of a function tells of the outage before", at: "internal/engine.dedicatedAction.explain",
