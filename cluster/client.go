@@ -86,7 +86,8 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // replica of the slot does, or else the primary. [Config.Zone] prefers replicas that are near.
 // A command that may do more than read goes to the primary, and takes the rest of its
 // radix.Pipeline along. EVAL, EVALSHA and FCALL count as such. To read with a
-// script, use EVAL_RO, EVALSHA_RO or FCALL_RO.
+// script, use EVAL_RO, EVALSHA_RO or FCALL_RO. In a radix.Pipeline, a module's command
+// that the servers do not describe counts as such, too.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }

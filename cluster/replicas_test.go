@@ -215,6 +215,54 @@ func TestWritesBesideReads(t *testing.T) {
 	})
 }
 
+// TestUnknownCommandsBesideReads: a command that no server describes goes to the primary with the
+// other commands of its slot. Alone it goes to the replica, and then to the primary if it writes.
+func TestUnknownCommandsBesideReads(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ lines, from []string }{
+		"a write before a read":        {[]string{"M.SET k v", "GET k"}, []string{nodeA, nodeA}},
+		"a read before a write":        {[]string{"GET k", "M.SET k v"}, []string{nodeA, nodeA}},
+		"two writes":                   {[]string{"M.SET k v", "M.SET k w"}, []string{nodeA, nodeA}},
+		"a write alone":                {[]string{"M.SET k v"}, []string{nodeA}},
+		"a read alone":                 {[]string{"M.GET k"}, []string{nodeB}},
+		"a write beside another slot":  {[]string{"M.SET k v", "GET other"}, []string{nodeA, nodeB}},
+		"a read and one without a key": {[]string{"M.GET k", "TIME", "TIME"}, []string{nodeB, nodeB, nodeB}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(addr string, cmd []string) string {
+					switch {
+					case cmd[0] == "COMMAND":
+						return "-NOPERM User x has no permissions to run the 'command|info' command\r\n"
+					case cmd[0] == "M.SET" && addr != nodeA:
+						return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
+					}
+					return bulk(addr)
+				})
+				w.slots = mapOf(nodeA, nodeB)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				p := pipeline.Config{Replicas: true}.New(client)
+				both := radix.NewPipeline()
+				received := make([]string, len(c.lines))
+				var replies []pipeline.Reply
+				for i, line := range c.lines {
+					words := strings.Fields(line)
+					replies = append(replies, p.Cmd(words[0], words[1:]...))
+					both.Append(radix.Cmd(&received[i], words[0], words[1:]...))
+				}
+				require.NoError(t, p.Do(soon(t, time.Second)))
+				for i, r := range replies {
+					require.Equal(t, c.from[i], r.Node(), c.lines[i])
+				}
+				if !slices.Contains(c.lines, "GET other") { // else it is ErrCrossSlot
+					require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
+				}
+			})
+		})
+	}
+}
+
 // TestReplicaOfASlot: whatever else is in a pipeline, a slot is read from the same replica.
 func TestReplicaOfASlot(t *testing.T) {
 	t.Parallel()

@@ -36,9 +36,10 @@ type Config struct {
 
 	// Replicas sends commands that only read to replicas, which may lag behind. All commands of
 	// a slot go to the same replica, as with [cluster.Client.DoSecondary]. If one of them may do more
-	// than read, such as EVAL, all commands of its slot go to the primary; EVAL_RO only reads. The
-	// primary also takes those that the replica does not answer or may not run, and all if there
-	// is no replica.
+	// than read, such as EVAL, all commands of its slot go to the primary; EVAL_RO only reads. A
+	// module's command that the servers do not describe counts as one that may write, unless it is
+	// the only command of its slot. The primary also takes those that the replica does not answer
+	// or may not run, and all if there is no replica.
 	Replicas bool
 
 	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not

@@ -11,8 +11,9 @@ import (
 // the slot, all commands of the request for that slot go to the primary: behind a read that a replica
 // has answered, a write would be too late. Scripts may write, and PUBLISH at a replica reaches only its
 // own subscribers, so they go to the primary, too. A command that nobody knows may only read: it goes
-// to a replica, which refuses it if it writes. Commands about their server, such as CONFIG SET and SCRIPT
-// LOAD, stay with those that read without a key.
+// to a replica, which refuses it if it writes. It counts as a write if the request has another command for
+// its slot: refused, it would be too late behind that one. Commands about their server, such as CONFIG SET
+// and SCRIPT LOAD, stay with those that read without a key.
 
 // poolFor returns the pool of the node that commands for the slot go to, and the node if
 // it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
@@ -67,13 +68,30 @@ func (f *flight) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *tr
 
 // noteWritten notes the slots of commands that may do more than read; NoKey is one of them.
 func (r *Request) noteWritten() {
+	commands := r.ofSlots()
 	for i, slot := range r.slots {
-		if m := r.marks[i]; m&(markReads|markUnknown) == 0 && (slot >= 0 || m&markMayWrite != 0) {
+		m := r.marks[i]
+		if m&markUnknown != 0 && commands[slot] == 1 {
+			continue // nothing overtakes it
+		}
+		if m&markReads == 0 && (slot >= 0 || m&markMayWrite != 0) {
 			r.written = append(r.written, slot)
 		}
 	}
 	slices.Sort(r.written)
 	r.written = slices.Compact(r.written)
+}
+
+// ofSlots returns how many commands of the request each slot has; nil if none of them is unknown.
+func (r *Request) ofSlots() map[int32]int {
+	if !slices.ContainsFunc(r.marks, func(m mark) bool { return m&markUnknown != 0 }) {
+		return nil
+	}
+	commands := make(map[int32]int, len(r.slots))
+	for _, slot := range r.slots {
+		commands[slot]++
+	}
+	return commands
 }
 
 // writesTo tells whether a command of the request may do more than read from the slot.
