@@ -31,8 +31,11 @@ type Config struct {
 	// hints are followed; negative for never.
 	RefreshEvery time.Duration
 
-	// MaxRedirects is how many MOVED and ASK each command follows. The next one is the
-	// command's error. Default 8, at most 1,024; negative for none.
+	// MaxRedirects is how many MOVED and ASK each command follows at once, one behind the
+	// other. The next one counts as a refusal: within RetryWindow, the command is retried with
+	// backoff, and may follow as many again. Nodes may redirect in a circle for some
+	// milliseconds while a slot moves. Default 8, at most 1,024; negative for none: the first
+	// redirect is the command's error.
 	MaxRedirects int
 
 	// RetryWindow is how long, after an outage begins, the client retries commands that did
@@ -41,6 +44,7 @@ type Config struct {
 	//   - that were not sent,
 	//   - that the server refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN,
 	//     READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover,
+	//   - that have followed MaxRedirects and are redirected once more,
 	//   - for a node that refuses what Dialer.Credentials has returned,
 	//   - for a slot that no node serves.
 	//

@@ -209,6 +209,89 @@ func TestRetryWindowSettings(t *testing.T) {
 	}
 }
 
+// circle is a world in which two nodes redirect each command to each other until the time, and its
+// client.
+func circle(t *testing.T, redirect string, until *time.Time, config cluster.Config) *cluster.Client {
+	w := newWorld(func(addr string, cmd []string) string {
+		if cmd[0] == "ASKING" {
+			return "+OK\r\n"
+		}
+		time.Sleep(200 * time.Microsecond)
+		if time.Now().Before(*until) {
+			other := map[string]string{nodeA: nodeB, nodeB: nodeA}[addr]
+			return fmt.Sprintf("-%s %d %s\r\n", redirect, cluster.Slot(cmd[1]), other)
+		}
+		return one
+	}, nodeA, nodeB)
+	config.RefreshEvery = -1
+	return w.open(t, config)
+}
+
+// TestCircleOfRedirects: while a slot moves, its old node may hear of that before the new one.
+// Commands that have followed MaxRedirects wait for the end of it, and keep the retry window.
+func TestCircleOfRedirects(t *testing.T) {
+	key := keyOf(0, 2)
+	for name, c := range map[string]struct {
+		redirect string
+		action   radix.Action
+	}{
+		"MOVED":              {"MOVED", radix.Cmd(nil, "INCR", key)},
+		"ASK":                {"ASK", radix.Cmd(nil, "INCR", key)},
+		"MOVED of dedicated": {"MOVED", radix.Cmd(nil, "BLPOP", key, "1")},
+		"ASK of dedicated":   {"ASK", radix.Cmd(nil, "BLPOP", key, "1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var until time.Time
+				client := circle(t, c.redirect, &until, cluster.Config{})
+				call := func(lasts, left time.Duration) (time.Duration, error) {
+					began := time.Now()
+					until = began.Add(lasts)
+					err := client.Do(soon(t, left), c.action)
+					return time.Since(began), err
+				}
+				for range 20 {
+					took, err := call(5*time.Millisecond, 3*time.Second)
+					require.NoError(t, err)
+					require.Less(t, took, 30*time.Millisecond, "the first waits are short")
+				}
+				took, err := call(time.Hour, 3*time.Second)
+				require.ErrorIs(t, err, redislanes.ErrRefused)
+				require.ErrorContains(t, err, c.redirect)
+				require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
+				require.InDelta(t, 1, took.Seconds(), 0.05)
+				took, err = call(time.Hour, 3*time.Second)
+				require.ErrorIs(t, err, redislanes.ErrRefused)
+				require.Less(t, took, 5*time.Millisecond, "the window is over")
+				_, err = call(0, 3*time.Second)
+				require.NoError(t, err)
+				took, err = call(time.Hour, 100*time.Millisecond)
+				require.Error(t, err)
+				require.LessOrEqual(t, took, 100*time.Millisecond)
+			})
+		})
+	}
+}
+
+// TestNoRedirects: with a negative MaxRedirects the first redirect is the command's error.
+func TestNoRedirects(t *testing.T) {
+	for name, action := range map[string]radix.Action{
+		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "dedicated": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				until := time.Now().Add(time.Hour)
+				client := circle(t, "MOVED", &until, cluster.Config{MaxRedirects: -1})
+				var known *redislanes.Error
+				require.ErrorAs(t, client.Do(soon(t, 3*time.Second), action), &known)
+				require.Equal(t, 1, known.Tries)
+				require.ErrorIs(t, known, redislanes.ErrRefused)
+				require.Zero(t, known.Since)
+			})
+		})
+	}
+}
+
 // TestNoOwnerWindow: a slot that no node serves is an outage like others. It
 // began when the map lost the slots, also for those that are asked for later.
 func TestNoOwnerWindow(t *testing.T) {

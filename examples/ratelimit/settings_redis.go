@@ -131,7 +131,7 @@ type clusterSettings struct {
 	NoIdentity   bool              `name:"no-identity" help:"Send no READWRITE, CLUSTER MYID, CLUSTER NODES or ROLE, for users whose ACL forbids them."`
 	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
-	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows; negative for none."`
+	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows in a row before it waits; negative for none."`
 	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
 	TraceOneIn   int               `name:"trace-one-in" default:"1" help:"Trace one request to Redis in so many, to save processor time."`

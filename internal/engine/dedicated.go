@@ -178,7 +178,7 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 	case attempt.OtherReplica:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
-		if d.client.wait(ctx, attempt.Backoff(d.history.tries, window-now.Sub(t.Since))) != nil {
+		if d.client.wait(ctx, attempt.Backoff(d.history.met(), window-now.Sub(t.Since))) != nil {
 			return false
 		}
 	default:
@@ -207,7 +207,10 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		}
 		place := d.client.dialAddr(ctx, to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
-			return d.redirect(to, place)
+			if most := d.client.cfg.MaxRedirects; d.history.hops < most || most <= 0 {
+				return d.redirect(to, place)
+			}
+			to.Fate = fate.Nowhere // see retry.follow
 		}
 	case fate.ReadOnly:
 		d.how.Replicas = false // no replica writes
@@ -247,10 +250,11 @@ func (d *dedicatedAction) redirect(to slots.Redirect, place string) bool {
 	if n != nil && to.Fate == fate.Moved {
 		c.learn([]move{{Slot: to.Slot, To: n}})
 	}
-	if n == nil || !d.mayRepeat() || d.history.hops >= c.cfg.MaxRedirects {
+	if n == nil || !d.mayRepeat() || c.cfg.MaxRedirects <= 0 {
 		return false
 	}
 	d.history.hops++
+	d.history.followed++
 	d.to, d.replica, d.asking = n.pool(asPrimary), nil, to.Fate == fate.Ask
 	if d.asking {
 		d.countAgain(wasAsked)

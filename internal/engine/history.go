@@ -14,6 +14,7 @@ import (
 type history struct {
 	tries     int   // how often it was sent, or could not be sent
 	hops      int   // redirects that were followed one behind the other
+	followed  int   // redirects that were followed at all
 	why       why   // it is sent again
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
@@ -44,6 +45,10 @@ const (
 
 // redirects tells whether a redirect is the reason.
 func (w why) redirects() bool { return w == wasMoved || w == wasAsked }
+
+// met returns how many tries did not end with a redirect that was followed. A backoff grows with
+// these alone.
+func (h *history) met() int { return max(h.tries-h.followed, 1) }
 
 // since returns when the outage of the site began that the command itself has met, zero if
 // it has met none: not all outages are remembered.

@@ -91,8 +91,8 @@ const (
 
 // The counts of the package.
 const (
-	// defaultMaxRedirects is the default of Config.MaxRedirects. It ends calls if nodes
-	// redirect in a circle.
+	// defaultMaxRedirects is the default of Config.MaxRedirects. Commands wait after as many if
+	// nodes redirect in a circle.
 	defaultMaxRedirects = 8
 
 	// beforeSeeds is how many known nodes are asked for a map before the seeds: all nodes of a

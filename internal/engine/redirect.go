@@ -12,7 +12,8 @@ import (
 
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
 // for another slot than the command's is not followed: what a script or a strange
-// server makes up must not lead the client astray. One that leads nowhere else is a refusal.
+// server makes up must not lead the client astray. One that leads nowhere else is a refusal, as is the
+// next one after Config.MaxRedirects of them.
 func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
 	a, slot := &x.histories[i], x.request.slots[i]
 	if to.Fate != fate.Ask || x.how.noFollow {
@@ -25,14 +26,18 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
 	}
-	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
+	switch most := x.client.cfg.MaxRedirects; {
+	case x.how.noFollow || most <= 0:
 		return attempt.Stands
+	case a.hops >= most: // servers that have not heard the same of the slot yet redirect in a circle
+		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)
 	}
 	n := x.nodeAt(at)
 	if n == nil {
 		return attempt.Stands
 	}
 	a.hops++
+	a.followed++
 	a.to = route{node: n, asking: to.Fate == fate.Ask}
 	if a.to.asking {
 		a.why = wasAsked

@@ -245,7 +245,7 @@ func (x *retry) schedule(commands []int, now time.Time) {
 	for k, i := range commands {
 		if x.steps[k] == attempt.Retry {
 			waits[x.request.slots[i]] = true
-			tries, left = max(tries, x.histories[i].tries), min(left, x.left(i, now))
+			tries, left = max(tries, x.histories[i].met()), min(left, x.left(i, now))
 		}
 	}
 	if len(waits) > 0 {

@@ -24,6 +24,18 @@ var redirects = []promise{
 		{fault: "a redirect for another slot in a dedicated action moves that slot", at: "internal/engine.dedicatedAction.follow",
 			by: never("d.slot", "to.Slot"), tests: "./internal/sim/scenes TestMadeUpRedirect"},
 	}},
+	{"a circle of redirects is waited out within the retry window", []mutant{
+		{fault: "a circle of redirects fails a command at once", at: "internal/engine.retry.follow",
+			by: becomes("return attempt.Stands", "fate.Nowhere", "now"), tests: "./cluster TestCircleOfRedirects/MOVED$"},
+		{fault: "a circle of redirects fails a dedicated action at once", at: "internal/engine.dedicatedAction.follow",
+			by: becomes("return false", "to.Fate", "fate.Nowhere"), tests: "./cluster TestCircleOfRedirects/MOVED_of_dedicated"},
+		{fault: "a circle of redirects is followed without a wait", at: "internal/engine.retry.follow",
+			by: never("a.hops >= most"), tests: "./cluster TestCircleOfRedirects/MOVED$"},
+		{fault: "redirects make the next wait longer", at: "internal/engine.history.met",
+			by: instead("h.tries-h.followed", "h.tries"), tests: "./cluster TestCircleOfRedirects/MOVED$"},
+		{fault: "redirects are followed against MaxRedirects", at: "internal/engine.retry.follow",
+			by: never("most <= 0"), tests: "./cluster TestNoRedirects"},
+	}},
 	{"redirects wait for nothing and cost little", []mutant{
 		{fault: "an AddrMap that hangs delays a call for each redirect", at: "internal/engine.Client.dialAddr",
 			by: never("ctx.Err"), tests: "./cluster TestAddrMapHangsOnce"},
