@@ -56,8 +56,9 @@ var (
 	//   - in a pipeline, a command that may block: BLPOP, XREAD with BLOCK and others.
 	//
 	// Use radix.WithConn for a dedicated connection, or Client.Do for a command that blocks.
-	// On a dedicated connection, ErrShared refuses commands that are not answered with one
-	// reply, such as CLIENT REPLY, REPLCONF, or MONITOR in a transaction. It wraps [ErrNotSent].
+	// Everywhere, ErrShared refuses commands that are not answered with one reply: CLIENT REPLY,
+	// REPLCONF, SYNC and PSYNC. Use a connection of radix.Dialer for them. In a transaction, it
+	// refuses SUBSCRIBE and MONITOR, too. It wraps [ErrNotSent].
 	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn for a dedicated one: %w", ErrNotSent)
 )
 

@@ -115,7 +115,7 @@ func (p *pathTest) ways(name string, args ...string) (ways, pipelined map[string
 		to := pipeline.New(p.client)
 		r := add(to)
 		_ = to.Do(ctx)
-		if pipelined[path] = "refused"; !errors.Is(r.Err(), cause.ErrNotPipelinable) {
+		if pipelined[path] = "refused"; !errors.Is(r.Err(), cause.ErrNotPipelinable) && !errors.Is(r.Err(), cause.ErrUnanswered) {
 			pipelined[path] = p.saw(r.Err())
 		}
 	}

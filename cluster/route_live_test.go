@@ -198,19 +198,28 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 	ctx := within(t, 10*time.Second)
 	clients, err := client.Clients()
 	require.NoError(t, err)
-	for _, line := range [][]string{
-		{"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"},
-		{"CLIENT", "REPLY", "SKIP"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"}, {"QUIT"},
+	for _, group := range []struct {
+		want, pipelined error
+		lines           [][]string
+	}{
+		{redislanes.ErrShared, cause.ErrNotPipelinable, [][]string{
+			{"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"}, {"QUIT"},
+		}},
+		{cause.ErrUnanswered, cause.ErrUnanswered, [][]string{ // radix.WithConn would not help
+			{"CLIENT", "REPLY", "SKIP"}, {"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"SYNC"}, {"PSYNC", "?", "-1"},
+		}},
 	} {
-		name, args := line[0], line[1:]
-		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
-		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
-		require.ErrorIs(t, clients[f.addr()].Primary.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
-		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), cause.ErrNotPipelinable, line)
-		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), cause.ErrNotPipelinable, line)
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "GET", "a"))
-		p.Append(radix.Cmd(nil, name, args...))
-		require.ErrorIs(t, client.Do(ctx, p), redislanes.ErrShared, line)
+		for _, line := range group.lines {
+			name, args := line[0], line[1:]
+			require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
+			require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), group.want, line)
+			require.ErrorIs(t, clients[f.addr()].Primary.Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
+			require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), group.pipelined, line)
+			require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), group.pipelined, line)
+			p := radix.NewPipeline()
+			p.Append(radix.Cmd(nil, "GET", "a"))
+			p.Append(radix.Cmd(nil, name, args...))
+			require.ErrorIs(t, client.Do(ctx, p), group.want, line)
+		}
 	}
 }

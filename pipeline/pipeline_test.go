@@ -211,7 +211,7 @@ func TestRefusedCommands(t *testing.T) {
 		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, cause.ErrNotPipelinable, "WATCH"},
 		{"silencing action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))
-		}, cause.ErrNotPipelinable, "CLIENT"},
+		}, cause.ErrUnanswered, "CLIENT"},
 		{"script action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.NewEvalScript("return 1").Cmd(nil, nil))
 		}, cause.ErrNotPipelinable, ""},

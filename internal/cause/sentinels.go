@@ -18,9 +18,10 @@ var (
 	// answer at once for writes that they do not know.
 	ErrNoWrites error = &refusal{"command waits for the writes of its own connection, use radix.WithConn for it and the writes", redislanes.ErrShared}
 
-	// ErrUnanswered refuses commands on a dedicated connection after which replies are not one for
-	// each command: REPLCONF and CLIENT REPLY, and SUBSCRIBE, MONITOR and the like unless the
-	// connection is as its user got it: in no transaction, with no key watched.
+	// ErrUnanswered refuses commands after which replies are not one for each command. CLIENT
+	// REPLY, REPLCONF, SYNC and PSYNC are refused on every connection. SUBSCRIBE, MONITOR and the
+	// like are refused on a dedicated one that is not as its user got it: it is in a transaction,
+	// or watches a key.
 	ErrUnanswered error = &refusal{"command that is not answered with one reply, use a connection of radix.Dialer", redislanes.ErrShared}
 
 	// ErrReturned refuses what is sent over a dedicated connection after it was returned: somebody

@@ -186,7 +186,7 @@ func TestEffects(t *testing.T) {
 		"AUTH x": Changes, "HELLO 3": Changes, "CLIENT NO-EVICT on": Lasts, "client setname x": Changes,
 		"CLIENT TRACKING on": Changes, "CLIENT NEW-IN-REDIS-9": Lasts, "CLIENT": Lasts, "SCRIPT DEBUG YES": Lasts,
 		"RESET": Resets, "QUIT": Closes, "POST": Closes, "SUBSCRIBE a": Streams, "SUNSUBSCRIBE": Streams, "MONITOR": Streams,
-		"PSYNC ? -1": Streams, "REPLCONF ACK 0": Silences, "replconf getack *": Silences, "REPLCONF capa eof ack 0": Silences,
+		"PSYNC ? -1": Silences, "SYNC": Silences, "REPLCONF ACK 0": Silences, "replconf getack *": Silences, "REPLCONF capa eof ack 0": Silences,
 		"CLIENT REPLY OFF": Silences, "CLIENT REPLY SKIP": Silences, "CLUSTER SYNCSLOTS ACK": Silences, "CLUSTER SLOTS": NoEffect,
 	} {
 		assert.Equal(t, want, Of(encode(line)).Effect(), line)

@@ -155,10 +155,10 @@ var effectRows = []struct {
 	{Resets, `RESET`},
 	{Closes, `HOST: POST QUIT`},
 	{Streams, `
-		MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC
-		UNSUBSCRIBE`},
-	// REPLCONF ACK and GETACK get no reply, and both may stand behind others.
-	{Silences, `CLIENT|REPLY CLUSTER|SYNCSLOTS REPLCONF`},
+		MONITOR PSUBSCRIBE PUNSUBSCRIBE SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE`},
+	// REPLCONF ACK and GETACK get no reply, and both may stand behind others. What answers SYNC
+	// and PSYNC is not RESP.
+	{Silences, `CLIENT|REPLY CLUSTER|SYNCSLOTS PSYNC REPLCONF SYNC`},
 }
 
 // slowRows are the default for which commands are slow: those that read or

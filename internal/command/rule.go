@@ -62,8 +62,8 @@ const (
 	Lasts                   // CLIENT NO-EVICT, SCRIPT DEBUG, ...: longer than that, at least on some servers
 	Resets                  // RESET: also the authentication and the protocol
 	Closes                  // QUIT: the server hangs up
-	Streams                 // SUBSCRIBE, MONITOR, SYNC, ...: replies are not one per command
-	Silences                // REPLCONF, CLIENT REPLY, ...: it, or what follows, gets no reply
+	Streams                 // SUBSCRIBE, MONITOR, ...: replies are not one per command
+	Silences                // REPLCONF, CLIENT REPLY, SYNC, ...: it, or what follows, gets no reply
 )
 
 // String returns the effect in words.

@@ -7,6 +7,7 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 var errNoName = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
@@ -57,8 +58,8 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is
 // refused with [cause.ErrNotPipelinable], WAIT and WAITAOF with
-// [cause.ErrNoWrites], one with keys in different slots with
-// [redislanes.ErrCrossSlot]; then the request stays as it was. For a command that is not
+// [cause.ErrNoWrites], CLIENT REPLY and the like with [cause.ErrUnanswered], one
+// with keys in different slots with [redislanes.ErrCrossSlot]; then the request stays as it was. For a command that is not
 // known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
 	cmd := command.Of(buf[min(len(r.arena), len(buf)):])
@@ -86,10 +87,7 @@ func (c *Client) judge(cmd command.Command) (slot int32, several bool, t command
 		return 0, false, 0, errNoName
 	}
 	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
-		if cmd.Effect() == command.Awaits {
-			return 0, false, t, cause.ErrNoWrites
-		}
-		return 0, false, t, cause.ErrNotPipelinable
+		return 0, false, t, wire.NotShared(cmd, cause.ErrNotPipelinable)
 	}
 	slot, several, err = c.slotOf(cmd)
 	return slot, several, t, err

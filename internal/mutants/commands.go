@@ -115,6 +115,10 @@ var commands = []promise{
 			by: never("ErrConnUsable"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},
 	{"what a program does wrong is an error, and no panic", []mutant{
+		{fault: "the refusal of CLIENT REPLY sends the user to where it is refused again", at: "internal/wire.NotShared",
+			by: without("command.Silences"), tests: "./cluster TestWhatChangesAConnectionIsRefused"},
+		{fault: "CLIENT REPLY on a subscribed connection is waited for", at: "internal/nodepool.stream.ask",
+			by: never("silences"), tests: "./internal/nodepool TestUnansweredCommandsAreRefused"},
 		{fault: "an argument's method that panics ends the program", at: "internal/engine.flatten",
 			by: drop("Catch"), tests: "./cluster TestCmdFails"},
 		{fault: "an action that cannot be encoded has no outcome", at: "internal/wire.AppendRequest",

@@ -282,11 +282,17 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	ctx := within(t, 10*time.Second)
 	c, err := p.Dedicate(ctx)
 	require.NoError(t, err)
-	for _, command := range []string{"REPLCONF ACK 0", "CLIENT REPLY OFF", "CLIENT REPLY SKIP"} {
-		_, err := say(ctx, c, command)
-		require.ErrorIs(t, err, cause.ErrUnanswered, command)
-		require.ErrorIs(t, err, redislanes.ErrNotSent, command)
+	refused := func() {
+		for _, command := range []string{"REPLCONF ACK 0", "CLIENT REPLY OFF", "CLIENT REPLY SKIP", "SYNC", "PSYNC ? -1"} {
+			_, err := say(ctx, c, command)
+			require.ErrorIs(t, err, cause.ErrUnanswered, command)
+			require.ErrorIs(t, err, redislanes.ErrNotSent, command)
+		}
 	}
+	refused()
+	_, err = say(ctx, c, "SUBSCRIBE c")
+	require.NoError(t, err)
+	refused()
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))
 	require.EqualValues(t, 1, p.Stats().Dials, "the connection is as it was")

@@ -56,7 +56,7 @@ func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, err
 	c.mu.Lock()
 	has, usable := c.stream, !c.returned && c.underWay == 0 && c.conditionLocked() == clean
 	c.mu.Unlock()
-	if has != nil || !usable || !hasStream(request) {
+	if has != nil || !usable || firstOf(command.Streams, request) == "" {
 		return has, nil
 	}
 	made, err := c.member.pool.dialStream(ctx)
@@ -77,12 +77,17 @@ func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, err
 	return has, nil
 }
 
-// hasStream tells whether a command of the request has replies that are not one for it.
-func hasStream(request []byte) (has bool) {
+// firstOf returns the name of the request's first command that has the effect, or nothing.
+func firstOf(e command.Effect, request []byte) (name string) {
 	_, err := wire.Commands(request, func(from, to int) {
-		has = has || command.Of(request[from:to]).Effect() == command.Streams
+		if c := command.Of(request[from:to]); name == "" && c.Effect() == e {
+			name = c.Name()
+		}
 	})
-	return has && err == nil
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 func (p *Pool) dialStream(ctx context.Context) (*stream, error) {
@@ -114,6 +119,9 @@ func (s *stream) Close() error {
 // ask sends commands and waits for a reply, for PauseTimeout at most. Without a reply, their
 // outcome is unknown: radix does not tell what it has written.
 func (s *stream) ask(ctx context.Context, request []byte, into any) error {
+	if silences := firstOf(command.Silences, request); silences != "" {
+		return wire.Named(silences, s.pool.addr, cause.ErrUnanswered)
+	}
 	if err := ctx.Err(); err != nil {
 		return wire.AfterContext(wire.NameCommand(wire.NotSent(s.pool.addr, err), request, s.pool.addr))
 	}

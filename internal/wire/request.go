@@ -67,14 +67,23 @@ func (r *Request) Judge(c command.Command) {
 	t := c.Traits()
 	if t.Way() == command.Held {
 		if r.held == "" {
-			r.held, r.refusal = c.Name(), redislanes.ErrShared
-			if c.Effect() == command.Awaits {
-				r.refusal = cause.ErrNoWrites
-			}
+			r.held, r.refusal = c.Name(), NotShared(c, redislanes.ErrShared)
 		}
 		r.changes = r.changes || !ofTransaction(c.Effect())
 	}
 	r.traits |= t
+}
+
+// NotShared returns the refusal of a command that does not travel on a connection of others. It
+// is otherwise, unless the command needs more than a dedicated connection.
+func NotShared(c command.Command, otherwise error) error {
+	switch c.Effect() {
+	case command.Awaits:
+		return cause.ErrNoWrites
+	case command.Silences:
+		return cause.ErrUnanswered
+	}
+	return otherwise
 }
 
 // transactions is what the commands of a request have done to a connection so far.
