@@ -154,8 +154,10 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	if own, _ := deadline.Channels(ctx); own == nil {
-		ctx = c.life
+	own, _ := deadline.Channels(ctx)
+	endless := own == nil
+	if endless {
+		ctx = c.lasting(ctx)
 	}
 	call := c.calls.Get().(*hitCall)
 	call.begin(ctx, len(hits))
@@ -164,7 +166,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 		call.send(ctx)
 	}
 	if err := call.wait(ctx); err != nil {
-		if ctx == c.life {
+		if endless {
 			err = errClosed
 		}
 		call.takeBack(hits, err) // the call is not used again: sums may still hold its hits
@@ -175,6 +177,28 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 		}
 	}
 	return firstFailure(hits)
+}
+
+// A lasting context has the values of one that has no end, and ends with the Counters.
+type lasting struct {
+	context.Context // Counters.life
+	values          context.Context
+}
+
+// lasting returns a context with the values of ctx. It is not used again: a Trace may keep it.
+func (c *Counters) lasting(ctx context.Context) context.Context {
+	if ctx == context.Background() {
+		return c.life
+	}
+	return lasting{c.life, ctx}
+}
+
+// Value is part of context.Context.
+func (l lasting) Value(key any) any {
+	if v := l.values.Value(key); v != nil {
+		return v
+	}
+	return l.Context.Value(key) // package context asks for what ends it
 }
 
 // fail ends a call that has not begun.

@@ -155,6 +155,44 @@ func TestLeavingAFlight(t *testing.T) {
 	})
 }
 
+// TestValuesOfAnEndlessContext: a Trace sees the values of the caller's context, such as the span
+// that called, also if the context has no end. A hit that waits is withdrawn by Close.
+func TestValuesOfAnEndlessContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		type key struct{}
+		var seen []any
+		trace := &redislanes.Trace{BeginRequest: func(ctx context.Context, _ redislanes.RequestStart) context.Context {
+			child, cancel := context.WithCancel(ctx) // ends with it
+			defer cancel()
+			seen = append(seen, child.Value(key{}))
+			return ctx
+		}}
+		patient := pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}
+		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: patient, Trace: trace}, []string{w.Nodes()[0].Addr()})
+		w.counters = pipeline.CountersConfig{}.New(client)
+		ended, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, 3), time.Second)
+		defer cancel()
+		for _, ctx := range []context.Context{
+			context.WithValue(context.Background(), key{}, 1), context.WithValue(context.WithoutCancel(ended), key{}, 2), context.WithoutCancel(ended), ended, context.Background(),
+		} {
+			require.NoError(t, w.counters.Hit(ctx, []pipeline.Hit{{Key: "k", By: 1}}))
+		}
+		require.Equal(t, []any{1, 2, 3, 3, nil}, seen)
+
+		flow := w.stall(0, toClient)
+		first := w.lead(within(t, time.Minute), &pipeline.Hit{Key: "k", By: 1})
+		waits := w.hit(context.WithoutCancel(ended), &pipeline.Hit{Key: "k", By: 1})
+		go func() { _ = w.counters.Close() }()
+		err := <-waits
+		require.ErrorIs(t, err, redislanes.ErrClosed)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		flow()
+		require.NoError(t, <-first)
+	})
+}
+
 // TestCloseDoesNotWaitForDeadlines: Close ends commands that nobody waits for any more, whatever
 // deadlines their callers had.
 func TestCloseDoesNotWaitForDeadlines(t *testing.T) {

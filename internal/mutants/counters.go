@@ -63,6 +63,8 @@ var counters = []promise{
 			by: instead("mostBeside", "1"), tests: "./pipeline TestHitsBesideEachOther"},
 	}},
 	{"a panic, a burst and a deadline leave nothing behind", []mutant{
+		{fault: "a trace does not see the caller of a hit without a deadline", at: "pipeline.lasting.Value",
+			by: never("v != nil"), tests: "./pipeline TestValuesOfAnEndlessContext"},
 		{fault: "Close waits for the deadlines of callers that have left", at: "pipeline.batch.sendAlone",
 			by: instead("b.counters.deadlines.Begin(b.counters.life, last)", "b.counters.deadlines.Begin(context.Background(), last)"), tests: "./pipeline TestCloseDoesNotWaitForDeadlines"},
 		{fault: "a panic that the caller recovers leaves its key out", at: "pipeline.batch.send",
