@@ -54,7 +54,7 @@ func (c *Counters) newBatch() *batch {
 // carry sends what has gathered. First it lets others run: those whose hits have
 // just ended may have more.
 func (c *Counters) carry(b *batch) {
-	defer c.inside.Leave()
+	defer c.flights.Leave()
 	b.gather()
 	if b.take(); len(b.sums) > 0 {
 		b.sendAlone()
@@ -108,7 +108,7 @@ func (b *batch) sendAlone() {
 			last = s.deadline
 		}
 	}
-	ctx := b.counters.deadlines.Begin(b.counters.life, last)
+	ctx := b.counters.deadlines.Begin(b.counters.merged, last)
 	defer b.counters.deadlines.End(ctx)
 	b.send(ctx)
 }
@@ -246,7 +246,7 @@ func (b *batch) wake(sums []*sum, next *batch) {
 		}
 	}
 	if next != nil {
-		b.counters.inside.Stay()
+		b.counters.flights.Stay()
 		go next.run()
 	}
 	if last != nil {

@@ -79,7 +79,11 @@ type Counters struct {
 	life context.Context // of what has no end of its own; Close ends it after engine.DrainTime
 	end  context.CancelFunc
 
-	inside gate.Gate // calls of Hit, and batches that nobody waits for in particular
+	merged    context.Context // of batches that have an end; ends with life, but not before the last call
+	endMerged context.CancelFunc
+
+	inside  gate.Gate // calls of Hit
+	flights gate.Gate // batches that nobody waits for in particular; calls and batches start them
 }
 
 // A Hit is one count of a call of [Counters.Hit], and its outcome.
@@ -116,6 +120,7 @@ func (c CountersConfig) New(client *cluster.Client) *Counters {
 		counters.shards[i].keys = make(map[uint64]*key)
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
+	counters.merged, counters.endMerged = context.WithCancel(context.Background())
 	counters.pipelines.New = func() any { return New(client) }
 	counters.keys.New = func() any { return new(key) }
 	counters.sums.New = func() any { return new(sum) }
@@ -231,14 +236,19 @@ func firstFailure(hits []Hit) error {
 
 // Close makes further calls of Hit fail with redislanes.ErrClosed. It waits for calls that are
 // running and for commands that are under way: until their contexts end, or for five seconds if
-// these have no end. The client stays open.
+// these have no end or their callers have left. Hits that travel with one that has no deadline have
+// five seconds, too. The client stays open.
 func (c *Counters) Close() error {
 	c.inside.Shut()
-	if c.end != nil {
-		defer c.end()
-		defer time.AfterFunc(engine.DrainTime, c.end).Stop()
+	if c.end == nil {
+		return nil // of no use: no call was let in
 	}
+	defer c.end()
+	defer time.AfterFunc(engine.DrainTime, c.end).Stop()
 	c.inside.Close()
+	defer c.endMerged()
+	defer context.AfterFunc(c.life, c.endMerged)()
+	c.flights.Close()
 	return nil
 }
 

@@ -193,6 +193,37 @@ func TestValuesOfAnEndlessContext(t *testing.T) {
 	})
 }
 
+// TestCloseWaitsForDeadlines: hits that travel together, and those that wait behind them, have until
+// their callers' deadlines when Close is called, as a hit that travels alone has.
+func TestCloseWaitsForDeadlines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		patient := pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}
+		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: patient}, []string{w.Nodes()[0].Addr()})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k"))) // it is connected
+		w.counters = pipeline.CountersConfig{}.New(client)
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 20}, {Key: "k", By: 40}}
+		others := w.gather(t, hits[:2])
+		arrive := w.stall(0, toServer)
+		flow()
+		require.NoError(t, <-first)
+		synctest.Wait()
+		others = append(others, w.gather(t, hits[2:])...) // behind the two, which are under way
+		closed := make(chan error, 1)
+		go func() { closed <- w.counters.Close() }()
+		time.Sleep(7 * time.Second)
+		require.Empty(t, closed)
+		arrive()
+		for i, done := range others {
+			require.NoError(t, <-done, i)
+		}
+		require.NoError(t, <-closed)
+		require.Equal(t, []int64{11, 31, 71}, []int64{hits[0].Total, hits[1].Total, hits[2].Total})
+	})
+}
+
 // TestCloseDoesNotWaitForDeadlines: Close ends commands that nobody waits for any more, whatever
 // deadlines their callers had.
 func TestCloseDoesNotWaitForDeadlines(t *testing.T) {

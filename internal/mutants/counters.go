@@ -65,8 +65,10 @@ var counters = []promise{
 	{"a panic, a burst and a deadline leave nothing behind", []mutant{
 		{fault: "a trace does not see the caller of a hit without a deadline", at: "pipeline.lasting.Value",
 			by: never("v != nil"), tests: "./pipeline TestValuesOfAnEndlessContext"},
+		{fault: "Close cuts off hits that travel together before their deadlines", at: "pipeline.batch.sendAlone",
+			by: instead("b.counters.deadlines.Begin(b.counters.merged, last)", "b.counters.deadlines.Begin(b.counters.life, last)"), tests: "./pipeline TestCloseWaitsForDeadlines"},
 		{fault: "Close waits for the deadlines of callers that have left", at: "pipeline.batch.sendAlone",
-			by: instead("b.counters.deadlines.Begin(b.counters.life, last)", "b.counters.deadlines.Begin(context.Background(), last)"), tests: "./pipeline TestCloseDoesNotWaitForDeadlines"},
+			by: instead("b.counters.deadlines.Begin(b.counters.merged, last)", "b.counters.deadlines.Begin(context.Background(), last)"), tests: "./pipeline TestCloseDoesNotWaitForDeadlines"},
 		{fault: "a panic that the caller recovers leaves its key out", at: "pipeline.batch.send",
 			by: before("if recover() != nil { return }", "land"), tests: "./pipeline TestPanicBelowHit"},
 		{fault: "shards keep the memory of a burst", at: "pipeline.Counters.removeLocked",
