@@ -224,14 +224,20 @@ func readStats(t *redislanes.Trace, read func() redislanes.Stats) (err error) {
 	return t.Stats(read)
 }
 
+// window returns RetryWindow, or DownGrace if that stands for it, and the name of the field.
+func (c Config) window() (field string, d time.Duration) {
+	if c.RetryWindow == 0 && c.DownGrace != 0 {
+		return "DownGrace", c.DownGrace
+	}
+	return "RetryWindow", c.RetryWindow
+}
+
 // settings returns what the client runs on, or an error that names the field and the value.
 func (c Config) settings() (s engine.Config, err error) {
-	if c.RetryWindow == 0 {
-		c.RetryWindow = c.DownGrace
-	}
 	if err := c.validate(); err != nil {
 		return s, err
 	}
+	_, c.RetryWindow = c.window()
 	s = engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
 		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,

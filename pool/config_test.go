@@ -69,6 +69,8 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{Options: Options{MaxAge: -1}}, "Laned.MaxAge = -1ns: must be at least 1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
 		{Laned{MaxDedicated: -1}, "Laned.MaxDedicated = -1"},
+		{Laned{MaxDedicated: -1, MaxLent: 8}, "Laned.MaxDedicated = -1"},
+		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
 		{Laned{SlowLanes: 1025}, "Laned.SlowLanes = 1025: must be at most 1024"},
 		{Laned{SlowLanes: 3, NoSlowLanes: true}, "Laned.SlowLanes = 3 although NoSlowLanes is set"},
 		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},

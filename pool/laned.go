@@ -80,8 +80,12 @@ func (l Laned) settings() (nodepool.Settings, error) {
 		SlowLanes: slow, MaxInFlight: l.MaxInFlight, MaxQueued: l.MaxQueuedBytes, MaxDedicated: cmp.Or(l.MaxDedicated, l.MaxLent),
 	})
 	d := s.WithDefaults(false)
+	dedicated := "MaxDedicated"
+	if l.MaxDedicated == 0 && l.MaxLent != 0 {
+		dedicated = "MaxLent"
+	}
 	return s, cmp.Or(inRange("Laned", "Lanes", d.Min, mostLanes), inRange("Laned", "MaxLanes", d.Max, mostLanes), inRange("Laned", "MaxInFlight", d.MaxInFlight, mostInFlight),
-		inRange("Laned", "MaxDedicated", d.MaxDedicated, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), l.validateSlow(),
+		inRange("Laned", dedicated, d.MaxDedicated, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), l.validateSlow(),
 		inOrder("Laned", "Lanes", d.Min, "MaxLanes", d.Max, d.IdleTimeout), validateOptions("Laned", d))
 }
 
