@@ -160,12 +160,14 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 
 // explain says what to do about a server's refusal of CLUSTER SLOTS.
 func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
-	switch fate.Of(said) {
-	case fate.NoPermission:
+	switch f := fate.Of(said); {
+	case resp.IsRefusal(said):
+		return fmt.Errorf("%w; raise Config.Dialer.Limits", err)
+	case f == fate.NoPermission:
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
-	case fate.Login:
+	case f == fate.Login:
 		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
-	case fate.Unknown, fate.Unlisted:
+	case f == fate.Unknown, f == fate.Unlisted:
 		reply, asked := wire.Ask(ctx, lane, []string{"ROLE"}).Reply(0)
 		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
 			return fmt.Errorf("%w; a Sentinel answers there: set Config.Sentinel, or give the addresses of Redis servers", err)

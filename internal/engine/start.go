@@ -15,6 +15,7 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -89,7 +90,7 @@ func willPass(err error, odd bool) bool {
 		case refused != nil && wire.Passes(refused):
 			return odd || fate.Of([]byte(wire.RefusalText(refused))) != fate.Unlisted
 		case refused == nil && errors.As(told.Err, &said):
-			return odd && fate.Of([]byte(said.S)).MayHaveRun()
+			return odd && fate.Of([]byte(said.S)).MayHaveRun() && !resp.IsRefusal([]byte(said.S)) // of the Dialer's Limits
 		}
 		return false
 	})

@@ -109,6 +109,8 @@ var slotmap = []promise{
 			by: never("MaxLent"), tests: "./pool TestSettingsThatCannotBeUsed"},
 		{fault: "the error about a field names its former name", at: "cluster.Config.window",
 			by: always("RetryWindow"), tests: "./cluster TestNewRefusesBadSettings"},
+		{fault: "start: a limit of replies that the map exceeds is waited for", at: "internal/engine.willPass",
+			by: instead("!resp.IsRefusal([]byte(said.S))", "!(resp.IsRefusal([]byte(said.S)) && false)"), tests: "./cluster TestNewRefusesSmallLimits"},
 		{fault: "a lazy client does not say why", at: "internal/engine.Client.refreshForAll",
 			by: drop("notStarted"), tests: "./cluster TestLazy"},
 		{fault: "start: a Dragonfly without cluster mode is waited for", at: "internal/fate.special",
