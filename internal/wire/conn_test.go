@@ -156,10 +156,10 @@ func TestEncodeDecodeRefusesWhatIsNoCommand(t *testing.T) {
 	l := dial(t, scripted(t, (*peer).echo))
 	for _, request := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "+OK\r\n", "*1\r\n:1\r\n", "*1\r\n$4\r\nPING\r\n*0\r\n", "*1\r\n$4\r\nPI"} {
 		err := actionConn{l}.EncodeDecode(t.Context(), resp3.RawMessage(request), nil)
-		require.Error(t, err, "%q", request)
+		require.EqualError(t, err, "redislanes: the request is not a sequence of whole commands: not sent", "%q", request)
 		require.Zero(t, l.InFlight(), "%q", request)
 	}
-	require.ErrorIs(t, actionConn{l}.EncodeDecode(t.Context(), nil, nil), redislanes.ErrNotSent)
+	require.EqualError(t, actionConn{l}.EncodeDecode(t.Context(), nil, nil), "redislanes: reading without a command works only inside radix.WithConn, after SUBSCRIBE: not sent")
 	require.NoError(t, actionConn{l}.Do(t.Context(), radix.NewPipeline()), "empty")
 	require.NoError(t, l.ping(t))
 }

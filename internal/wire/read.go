@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-var errNotACommand = fmt.Errorf("the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
+var errNotACommand = fmt.Errorf("redislanes: the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
 
 // readOwn reads until b is complete, if b still has the claim.
 func (l *Lane) readOwn(ctx context.Context, b *Batch) {

@@ -227,7 +227,7 @@ func Marshal(marshal any) ([]byte, error) { return AppendRequest(nil, marshal) }
 // anything if it was not a command.
 func AppendRequest(b []byte, marshal any) ([]byte, error) {
 	if marshal == nil {
-		return b, fmt.Errorf("redislanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", redislanes.ErrNotSent)
+		return b, fmt.Errorf("redislanes: reading without a command works only inside radix.WithConn, after SUBSCRIBE: %w", redislanes.ErrNotSent)
 	}
 	c := codecs.Get().(*codec)
 	c.written = b
