@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -177,6 +178,15 @@ func TestAs(t *testing.T) {
 	}
 	_, err = cluster.As[*int64](get("big"))
 	require.ErrorAs(t, err, &odd, "more than 64 bits")
+
+	script := func() cluster.Reply { return client.Cmd(ctx, "EVAL", "return {1, redis.error_reply('MY err'), 3}", 0) }
+	texts, err := cluster.As[[]string](script()) // an error inside of an array is a value
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "MY err", "3"}, texts)
+	raw, err := cluster.As[[]resp3.RawMessage](script())
+	require.NoError(t, err)
+	require.Equal(t, "-MY err\r\n", string(raw[1]))
+	require.ErrorIs(t, script().Into(radix.Tuple{nil, nil, nil}), resp3.SimpleError{S: "MY err"})
 
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("n", 1)

@@ -70,6 +70,9 @@ func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
 // Into decodes the reply into the value that into points to, by radix's rules (package resp3). Use
 // it for arrays, maps and structs. A null becomes the zero value. [As] tells a null apart. An integer
 // that *into cannot hold is a [redislanes.DecodeError]. Inside of arrays and maps, radix cuts it off.
+// An error inside of an array, such as the reply to EXEC or to a script, is a value: Into returns nil.
+// To find it, decode into a radix.Tuple, for which Into returns the first error, or into a
+// []resp3.RawMessage, in which it begins with '-'.
 // A map or set of RESP3 needs a receiver such as map[string]any: radix has no type for it in an any.
 func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
 

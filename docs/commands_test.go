@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -61,6 +64,16 @@ func transaction(ctx context.Context, client *cluster.Client) ([]int64, error) {
 	err := client.Do(ctx, p)
 
 	return replies, err
+}
+
+// firstError returns the first error inside the reply to EXEC or to a script.
+func firstError(replies []resp3.RawMessage) error {
+	for _, reply := range replies {
+		if err := reply.UnmarshalInto(nil, resp.NewOpts()); err != nil {
+			return err // a resp3.SimpleError
+		}
+	}
+	return nil
 }
 
 // double doubles the number at key. It starts again if another client changes it meanwhile.
@@ -153,6 +166,7 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 3}, replies)
 	require.NoError(t, double(ctx, client, "hits"))
+	errorsInside(ctx, t, client)
 	total, err := script(ctx, client)
 	require.NoError(t, err)
 	require.Equal(t, int64(15), total)
@@ -160,6 +174,31 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, err)
 	slices.Sort(keys)
 	require.Equal(t, []string{"user:42", "user:43"}, keys)
+}
+
+// errorsInside: an error inside the reply to EXEC is a value.
+func errorsInside(ctx context.Context, t *testing.T, client *cluster.Client) {
+	exec := func(into any) error {
+		p := radix.NewPipeline()
+		p.Append(radix.Cmd(nil, "MULTI"))
+		p.Append(radix.Cmd(nil, "SET", "{shop}items", "boots"))
+		p.Append(radix.Cmd(nil, "INCRBY", "{shop}items", "3"))
+		p.Append(radix.Cmd(into, "EXEC"))
+		return client.Do(ctx, p)
+	}
+	var texts []string
+	require.NoError(t, exec(&texts))
+	require.Contains(t, texts[1], "not an integer")
+	var values []any
+	require.NoError(t, exec(&values))
+	require.ErrorContains(t, values[1].(error), "not an integer")
+	var raw []resp3.RawMessage
+	require.NoError(t, exec(&raw))
+	require.ErrorAs(t, firstError(raw), new(resp3.SimpleError))
+	require.NoError(t, firstError(raw[:1]))
+	require.ErrorAs(t, exec(radix.Tuple{nil, nil}), new(resp3.SimpleError))
+	require.ErrorAs(t, exec(new([]int64)), new(*redislanes.DecodeError))
+	require.NoError(t, client.Cmd(ctx, "DEL", "{shop}items").Err())
 }
 
 // TestSubscribe: messages arrive over radix's own connection, beside the client.
