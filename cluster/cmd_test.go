@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,42 @@ func TestCmdArguments(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
+// TestAsTypes: which types a reply is decoded into, and what becomes of an error inside of it.
+func TestAsTypes(t *testing.T) {
+	type level int8
+	type tagged struct {
+		A        string `redis:"a,omitempty"`
+		Untagged string
+	}
+	servers := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, servers.Addrs())
+	ctx := t.Context()
+	require.NoError(t, client.Cmd(ctx, "SET", "n", 7).Err())
+	get := client.Cmd(ctx, "GET", "n")
+	var odd *redislanes.DecodeError
+	_, err := cluster.As[level](get)
+	require.ErrorAs(t, err, &odd)
+	_, err = cluster.As[level](client.Cmd(ctx, "STRLEN", "n")) // an integer
+	require.ErrorAs(t, err, &odd)
+	_, err = cluster.As[time.Duration](get)
+	require.ErrorAs(t, err, &odd)
+	addr, err := cluster.As[netip.Addr](client.Cmd(ctx, "EVAL", "return '10.0.0.1'", 0)) // by UnmarshalText
+	require.NoError(t, err)
+	require.Equal(t, "10.0.0.1", addr.String())
+	names, err := cluster.As[tagged](client.Cmd(ctx, "EVAL", "return {'a,omitempty', '1', 'Untagged', '2', 'a', '3'}", 0))
+	require.NoError(t, err)
+	require.Equal(t, tagged{"1", "2"}, names, "the whole tag is the name")
+
+	script := func() cluster.Reply { return client.Cmd(ctx, "EVAL", "return {1, redis.error_reply('MY err'), 3}", 0) }
+	texts, err := cluster.As[[]string](script()) // an error inside of an array is a value
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "MY err", "3"}, texts)
+	raw, err := cluster.As[[]resp3.RawMessage](script())
+	require.NoError(t, err)
+	require.Equal(t, "-MY err\r\n", string(raw[1]))
+	require.ErrorIs(t, script().Into(radix.Tuple{nil, nil, nil}), resp3.SimpleError{S: "MY err"})
+}
+
 // TestAs: a key that does not exist is no empty value, whatever the type.
 func TestAs(t *testing.T) {
 	servers := redistest.StartEmulated(t, 1)
@@ -178,15 +215,6 @@ func TestAs(t *testing.T) {
 	}
 	_, err = cluster.As[*int64](get("big"))
 	require.ErrorAs(t, err, &odd, "more than 64 bits")
-
-	script := func() cluster.Reply { return client.Cmd(ctx, "EVAL", "return {1, redis.error_reply('MY err'), 3}", 0) }
-	texts, err := cluster.As[[]string](script()) // an error inside of an array is a value
-	require.NoError(t, err)
-	require.Equal(t, []string{"1", "MY err", "3"}, texts)
-	raw, err := cluster.As[[]resp3.RawMessage](script())
-	require.NoError(t, err)
-	require.Equal(t, "-MY err\r\n", string(raw[1]))
-	require.ErrorIs(t, script().Into(radix.Tuple{nil, nil, nil}), resp3.SimpleError{S: "MY err"})
 
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("n", 1)

@@ -88,7 +88,8 @@ func (r Reply) String() string { return engine.Reply(r).String() }
 func (r Reply) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
 
 // As returns the reply as a T, by the rules of [Reply.Into]: a string, a number, a
-// []byte, a slice, map or struct of these. If T is a pointer, a null is nil. For any other T a
+// []byte, a slice, map or struct of these, or a type with an UnmarshalText or UnmarshalBinary. Other
+// named types, such as time.Duration, are a [redislanes.DecodeError]. If T is a pointer, a null is nil. For any other T a
 // null is redislanes.ErrNull, so that a key that does not exist is not taken for an empty
 // value.
 //
