@@ -46,15 +46,9 @@ func IsNull(reply []byte) bool {
 	return len(reply) >= 2 && (reply[0] == '_' || (reply[0] == '$' || reply[0] == '*') && reply[1] == '-')
 }
 
-// IsExecAbort reports whether a complete reply is EXECABORT: the error by which EXEC
-// says that the server has discarded the transaction, and run none of it.
-func IsExecAbort(reply []byte) bool {
-	return IsError(reply) && bytes.HasPrefix(ErrorText(reply), []byte("EXECABORT "))
-}
-
 // EndsExec reports whether a complete reply to EXEC is an error with which the server has discarded
-// the transaction: EXECABORT, or what a node of a cluster replies if the slot of the transaction's
-// keys is not its own. After any other error of an old server, such as LOADING before Redis 6.2,
+// the transaction: EXECABORT, or what a node of a cluster replies if it does not
+// serve the slot of the transaction's keys. After any other error of an old server, such as LOADING before Redis 6.2,
 // the transaction is still open. Source: processCommand in server.c.
 func EndsExec(reply []byte) bool {
 	if !IsError(reply) {
