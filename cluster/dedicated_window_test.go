@@ -3,6 +3,11 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +17,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestDedicatedActionsKeepTheWindow: what needs a connection of its own follows the
@@ -92,6 +98,119 @@ func TestErrorBehindAnOutage(t *testing.T) {
 				require.ErrorAs(t, err, &known)
 				require.Zero(t, known.Since)
 				require.Greater(t, known.Tries, 1)
+			})
+		})
+	}
+}
+
+// TestDedicatedEndsUnused: a connection that ends after it was lent, and before anything was sent, is
+// an outage as any other. A function that has begun is not called again.
+func TestDedicatedEndsUnused(t *testing.T) {
+	transaction := func() radix.Action {
+		p := radix.NewPipeline()
+		for _, line := range [][]string{{"MULTI"}, {"INCR", "k"}, {"EXEC"}} {
+			p.Append(radix.Cmd(nil, line[0], line[1:]...))
+		}
+		return p
+	}
+	calls := 0
+	for name, c := range map[string]struct {
+		action radix.Action
+		lasts  time.Duration // until the node accepts connections
+		window time.Duration // Config.RetryWindow
+		ran    int           // of BLPOP, INCR
+		calls  int           // of the function
+	}{
+		"BLPOP":             {radix.Cmd(nil, "BLPOP", "k", "1"), 0, 0, 1, 0},
+		"transaction":       {transaction(), 0, 0, 1, 0},
+		"a longer outage":   {radix.Cmd(nil, "BLPOP", "k", "1"), 50 * time.Millisecond, 0, 1, 0},
+		"beyond the window": {radix.Cmd(nil, "BLPOP", "k", "1"), time.Hour, 0, 0, 0},
+		"no window":         {radix.Cmd(nil, "BLPOP", "k", "1"), 0, -1, 0, 0},
+		"a function": {radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			calls++
+			return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		}), 0, 0, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran, ends := new(atomic.Int64), false
+				calls = 0
+				w := newWorld(func(_ string, cmd []string) string {
+					switch cmd[0] {
+					case "BLPOP", "INCR":
+						ran.Add(1)
+					case "EXEC":
+						return "*1\r\n:1\r\n"
+					}
+					return one
+				}, nodeA)
+				trace := &redislanes.Trace{BeginGroup: func(ctx context.Context, s redislanes.GroupStart) context.Context {
+					if s.Dedicated && ends {
+						ends = false
+						w.set(func() { w.dead[nodeA] = true })
+						synctest.Wait() // until the client has seen its connections end
+						time.AfterFunc(c.lasts, func() { w.set(func() { delete(w.dead, nodeA) }) })
+						time.Sleep(time.Microsecond)
+					}
+					return ctx
+				}}
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: c.window, Trace: trace})
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "BLPOP", "k", "1")))
+				ran.Store(0)
+				ends = true
+				began := time.Now()
+				err := client.Do(soon(t, 3*time.Second), c.action)
+				require.False(t, ends)
+				require.EqualValues(t, c.ran, ran.Load())
+				require.Equal(t, c.calls, calls)
+				if c.ran > 0 {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorIs(t, err, redislanes.ErrNotSent)
+				require.LessOrEqual(t, time.Since(began), 1100*time.Millisecond)
+			})
+		})
+	}
+}
+
+// TestDedicatedEndsHalfSent: an exchange of which one command has run, or may have, is not sent
+// again, also if the error is that the next command was not sent.
+func TestDedicatedEndsHalfSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		replies bool // to the first command, before the connection ends
+		want    error
+	}{
+		"before a reply": {false, redislanes.ErrUnknownOutcome},
+		"behind a reply": {true, redislanes.ErrNotSent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := new(atomic.Int64)
+				var w *world
+				w = newWorld(func(string, []string) string {
+					if ran.Add(1) > 1 {
+						return one
+					}
+					w.mu.Lock()
+					conns := slices.Collect(maps.Keys(w.conns))
+					w.mu.Unlock()
+					for _, conn := range conns {
+						if c.replies {
+							_, _ = io.WriteString(conn, one)
+						}
+					}
+					time.Sleep(time.Millisecond)
+					w.set(func() { w.dead[nodeA] = true }) // before the next command was read
+					w.set(func() { delete(w.dead, nodeA) })
+					return one
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}})
+				p := radix.NewPipeline()
+				p.Append(radix.Cmd(nil, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "1"))
+				p.Append(radix.Cmd(nil, "SET", "{k}n", strings.Repeat("x", 1<<20)))
+				require.ErrorIs(t, client.Do(soon(t, 3*time.Second), p), c.want)
+				require.EqualValues(t, 1, ran.Load())
 			})
 		})
 	}

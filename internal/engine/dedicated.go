@@ -188,12 +188,12 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 	return true
 }
 
-// follow judges the server's error. It reports whether the action is to be
-// performed again.
+// follow judges the server's error, or that one exchange was not sent. It reports whether the
+// action is to be performed again.
 func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	var reply resp3.SimpleError
 	if !errors.As(err, &reply) {
-		return false
+		return d.once && d.seen.unsent && d.mayConnectAgain(ctx, err)
 	}
 	text, addr := []byte(reply.S), d.to.Address()
 	to := slots.ParseRedirect(text, addr)

@@ -38,6 +38,7 @@ type seen struct {
 	refusal bool  // a command was refused
 	some    bool  // a command has run
 	wrote   bool  // a command that may write has run
+	unsent  bool  // the connection ended before any command of the last exchange was sent
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -72,6 +73,13 @@ func (s *sharedSeen) note(commands [][]byte, replies []byte, addr string) (some 
 	defer s.mu.Unlock()
 	s.all.note(commands, replies, addr)
 	return s.all.some
+}
+
+// failed notes that an exchange has ended with err, and which replies there were.
+func (s *sharedSeen) failed(err error, replies []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all.unsent = errors.Is(err, redislanes.ErrNotSent) && len(replies) == 0 && !saysNothing(err)
 }
 
 func (s *sharedSeen) soFar() seen {

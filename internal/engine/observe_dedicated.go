@@ -92,11 +92,14 @@ func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request 
 		end = c.groups.begin(commands, len(sent), len(asked), c.probes)
 	}
 	replies, err := c.Exchange(ctx, sent)
-	if err == nil {
-		replies = without(replies, asked)
+	if err != nil {
+		c.seen.failed(err, replies)
+		end(nil, err)
+		return nil, err
 	}
-	end(replies, err)
-	return replies, err
+	replies = without(replies, asked)
+	end(replies, nil)
+	return replies, nil
 }
 
 // sentAlone is the commands of one exchange. Its pointers can be compared, as what a

@@ -15,6 +15,8 @@ var outages = []promise{
 	{"calls last through a failover", []mutant{
 		{fault: "calls give up before a failover is over", at: "internal/attempt.Outage.MayRetry",
 			by: instead("now.Sub(o.Since) < window", "now.Sub(o.Since) < min(window, 300*time.Millisecond)"), tests: "./cluster TestFailoverFailsNoCall"},
+		{fault: "a command fails since its dedicated connection has ended unused", at: "internal/engine.dedicatedAction.follow",
+			by: instead("d.seen.unsent", "false"), tests: "./cluster TestDedicatedEndsUnused"},
 		{fault: "an unknown command is routed by a guess while all nodes are down", at: "internal/engine.Client.learned",
 			by: always("MayRetry"), tests: "./cluster TestUnknownCommandOutlastsAFailover"},
 	}},

@@ -109,8 +109,9 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 // Exchange sends encoded commands, whatever they do to the connection but for
 // those that have no replies or many ([cause.ErrUnanswered]), and returns their replies as they came, one
 // behind the other, also those that are errors. If some have no reply, it
-// returns what became of the first of them: an error that wraps
-// redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
+// returns the replies before the first of them, and what became of that one: an error
+// that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome. If it wraps ErrNotSent
+// and there are no replies, no command was sent.
 func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
 	batch := new(wire.Batch)
 	batch.Reset(wire.NewCall(), request)
@@ -241,7 +242,7 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 		replies = append(replies, reply...)
 	}
 	if err != nil {
-		return nil, wire.AfterContext(err)
+		return replies, wire.AfterContext(err)
 	}
 	if c.underWay == 0 && c.stream == nil {
 		c.member.quietUntil.Store(nil)
