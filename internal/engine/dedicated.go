@@ -193,7 +193,7 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	var reply resp3.SimpleError
 	if !errors.As(err, &reply) {
-		return d.once && d.seen.unsent && d.mayConnectAgain(ctx, err)
+		return d.once && !d.seen.some && d.seen.unsent && d.mayConnectAgain(ctx, err)
 	}
 	text, addr := []byte(reply.S), d.to.Address()
 	to := slots.ParseRedirect(text, addr)
