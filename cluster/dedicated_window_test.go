@@ -174,8 +174,8 @@ func TestDedicatedEndsUnused(t *testing.T) {
 	}
 }
 
-// TestDedicatedEndsHalfSent: an exchange of which one command has run, or may have, is not sent
-// again, also if the error is that the next command was not sent.
+// TestDedicatedEndsHalfSent: if one command of an exchange has run, or may have, the exchange is not
+// sent again. This holds also if the error says that the next command was not sent.
 func TestDedicatedEndsHalfSent(t *testing.T) {
 	for name, c := range map[string]struct {
 		replies bool // to the first command, before the connection ends

@@ -19,7 +19,7 @@ type draw struct {
 	once    string // a marker: with it the script takes effect once, however often it runs
 	counter bool   // the script is that of a window's counter
 	sent    moment // with a marker: when it was last sent
-	doubted moment // when the first try began whose outcome is unknown
+	doubted moment // the beginning of the first try with an unknown outcome
 
 	allowed          bool
 	remaining        int64

@@ -345,7 +345,7 @@ func TestDeniedByHitsThatAreGivenBack(t *testing.T) {
 		require.True(t, r.Allowed)
 		require.EqualValues(t, 5, r.Remaining)
 
-		other := w.limiter(t, Config{}) // whose hits come back later
+		other := w.limiter(t, Config{}) // it gives its hits back later
 		reserved, _ := other.Reserve(t.Context(), Request{Limit: day, Key: "later", Cost: 8})
 		r = l.Allow(t.Context(), Request{Limit: day, Key: "later", Cost: 5})
 		require.False(t, r.Allowed)

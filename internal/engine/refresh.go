@@ -210,8 +210,8 @@ func (c *Client) silentNodes() map[string]int {
 	return silent
 }
 
-// heardNodes returns the addresses of nodes that have answered commands just now. New
-// connections may fail at a server whose open ones work.
+// heardNodes returns the addresses of nodes that have answered commands just now. A server may
+// answer over open connections although new ones to it fail.
 func heardNodes(t *topology) (heard []string) {
 	for _, n := range t.All() {
 		if slices.ContainsFunc(n.open(), func(p *nodepool.Node) bool { return p.HeardWithin(strangersWait) }) {

@@ -150,7 +150,7 @@ func TestHeardBesideAnotherCluster(t *testing.T) {
 			require.Equal(t, "a1", owner())
 		}
 		time.Sleep(2 * strangersWait)
-		incr(0) // whoever that is
+		incr(0) // the other cluster may answer it
 		require.Error(t, client.Sync(t.Context()), "a connection may have been reset")
 		require.NoError(t, client.Sync(t.Context()))
 		require.Equal(t, "x1", owner())

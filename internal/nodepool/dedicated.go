@@ -158,7 +158,7 @@ func block(commands []command.Command) bool {
 	return slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Traits()&command.Blocking != 0 })
 }
 
-// beginEndlessLocked has Close not wait for the call whose connection this is, until
+// beginEndlessLocked takes the user's call off those that Close waits for. It counts again once
 // endEndlessLocked was called as often.
 func (c *Dedicated) beginEndlessLocked() {
 	if c.endless++; c.endless == 1 {

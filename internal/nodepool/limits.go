@@ -46,8 +46,8 @@ const (
 	// moment before.
 	lateCalls = 10 * time.Millisecond
 
-	// streamPatience is how long a call on a subscribed connection whose context has ended waits for
-	// radix, which has a message of the last moment, or the error.
+	// streamPatience is how long a call on a subscribed connection still waits for radix when its
+	// context has ended. radix may have received a message at the last moment.
 	streamPatience = 10 * time.Millisecond
 
 	// quietTime is how long a connection is idle before its background goroutine listens on
