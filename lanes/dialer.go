@@ -78,8 +78,8 @@ type Dialer struct {
 	// Default 15 s, at least 1 s.
 	//
 	// On Linux, without NetDial, a TCP connection also ends when the server's kernel has not
-	// acknowledged sent bytes, or a probe, for WriteTimeout and at least 10 s
-	// (TCP_USER_TIMEOUT). The kernel of a paused server still acknowledges.
+	// acknowledged sent bytes, or a probe, or has had no room for more, for WriteTimeout and at
+	// least 10 s (TCP_USER_TIMEOUT). The kernel of a paused server acknowledges while it has room.
 	KeepAlive time.Duration
 
 	// Limits bound what a reply may cost; zero fields take their defaults.
