@@ -145,33 +145,34 @@ func TestHoldersNeverExceeded(t *testing.T) {
 
 // TestHoldIsRenewed over more than two times to live, together with many others.
 func TestHoldIsRenewed(t *testing.T) {
-	t.Parallel()
-	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
-	a, b := limiterAt(t, cluster.Config{}, patient, addrs), limiterAt(t, cluster.Config{}, patient, addrs)
-	rule := ConcurrencyRule{Name: "c", Limit: 1, TTL: 3 * time.Second}
-	of, other := a.mustHold(t, rule), b.mustHold(t, rule)
-	var holds []*Hold
-	for i := range 300 {
-		hold, d := of.Acquire(t.Context(), fmt.Sprint(i))
-		require.True(t, d.Allowed)
-		holds = append(holds, hold)
-	}
-	for end := time.Now().Add(7 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a, b := w.limiter(t, Config{}), w.limiter(t, Config{})
+		rule := ConcurrencyRule{Name: "c", Limit: 1, TTL: 3 * time.Second}
+		of, other := a.mustHold(t, rule), b.mustHold(t, rule)
+		var holds []*Hold
+		for i := range 300 {
+			hold, d := of.Acquire(t.Context(), fmt.Sprint(i))
+			require.True(t, d.Allowed)
+			holds = append(holds, hold)
+		}
+		for range 70 {
+			_, d := other.Acquire(t.Context(), "7")
+			require.NoError(t, d.Err)
+			require.False(t, d.Allowed)
+			time.Sleep(100 * time.Millisecond)
+		}
+		for _, hold := range holds {
+			require.False(t, isLost(hold))
+			hold.Release()
+		}
 		_, d := other.Acquire(t.Context(), "7")
-		require.NoError(t, d.Err)
-		require.False(t, d.Allowed)
-	}
-	for _, hold := range holds {
-		require.False(t, isLost(hold))
-		hold.Release()
-	}
-	_, d := other.Acquire(t.Context(), "7")
-	require.True(t, d.Allowed)
-	require.Eventually(t, func() bool {
+		require.True(t, d.Allowed)
+		time.Sleep(time.Second)
 		a.keeper.mu.Lock()
 		defer a.keeper.mu.Unlock()
-		return !a.keeper.running
-	}, soonEnough, often, "a limiter without holds has no goroutine")
+		require.False(t, a.keeper.running, "a limiter without holds has no goroutine")
+	})
 }
 
 // TestDeadHolder: the place of a process that has gone comes back after its time to live, and

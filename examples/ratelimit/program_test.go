@@ -35,12 +35,12 @@ type running struct {
 	stopped chan error
 }
 
-// launch runs the program with the arguments, on free ports.
+// launch runs the program with the arguments, on free ports and with a budget that a slow machine keeps.
 func launch(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{t: t, log: new(safeBuffer), stop: stop, stopped: make(chan error, 1)}
-	args = append([]string{"-grpc-addr=127.0.0.1:0", "-http-addr=127.0.0.1:0", "-admin-addr=127.0.0.1:0", "-drain-delay=0s"}, args...)
+	args = append([]string{"-grpc-addr=127.0.0.1:0", "-http-addr=127.0.0.1:0", "-admin-addr=127.0.0.1:0", "-drain-delay=0s", "-budget=5s"}, args...)
 	started := make(chan service.Addrs, 1)
 	go func() {
 		r.stopped <- run(ctx, args, io.Discard, r.log, func(p *program) { started <- p.server.Addrs() })
