@@ -61,7 +61,7 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, each int, algor
 						leased++
 					}
 				}
-				for range 2000 {
+				for range 300 {
 					decide()
 				}
 				leased = 0
