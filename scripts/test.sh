@@ -16,16 +16,21 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 [ $# -eq 0 ] || shift
+# Libraries without goroutines of their own in which tests spend much time are compiled without
+# the race detector: the parsers and the type checker of Go, and the Lua of emulated clusters.
+# internal/mutants/race_test.go has the same flags.
+built=(-race '-gcflags=go/...=-race=false' '-gcflags=github.com/yuin/gopher-lua/...=-race=false')
 # Most tests wait for servers, so more of them run at a time than two processors
 # would have. .ci/run has a step of its own for go vet, and make lint is stricter.
-flags=(-race -vet=off -parallel 4)
+flags=("${built[@]}" -vet=off -parallel 4)
 go=${GO:-go}
 # Flags for nested modules, so that less is to be compiled and to be done:
-#   - Histograms are arithmetic without goroutines. The race detector finds nothing in them,
-#     and makes the tests of bench/compare take six times as long.
+#   - Histograms and pictures are arithmetic without goroutines. The race detector finds nothing in
+#     them, and makes the tests of bench/compare take six times as long.
 #   - The largest packages of other clients take half the time without optimizations.
 nested_flags=(
 	-gcflags=github.com/HdrHistogram/hdrhistogram-go=-race=false
+	-gcflags=image/...=-race=false
 	'-gcflags=github.com/redis/rueidis/internal/cmds=-N -l'
 	'-gcflags=github.com/redis/go-redis/v9=-N -l'
 )
@@ -67,7 +72,7 @@ trap 'exit 143' TERM
 
 # Jobs run in the background, as a trap waits for what runs in the foreground.
 # What both jobs below need is compiled first. Otherwise each compiles it for itself.
-"$go" build -race ./... </dev/null &
+"$go" build "${built[@]}" ./... </dev/null &
 jobs+=($!)
 wait "${jobs[0]}" || exit
 jobs=()

@@ -161,8 +161,9 @@ func (o options) again(out, progress io.Writer) int {
 
 // rewrite makes the tables and pictures of pages again.
 func (o options) rewrite(out, progress io.Writer) int {
-	changed, err := pages.Rewrite(o.pages, "compare", false, tables())
-	drawn, drawErr := pages.Redraw(o.pages, "compare", false, pictures())
+	known := make(reports)
+	changed, err := pages.Rewrite(o.pages, "compare", false, known.table)
+	drawn, drawErr := pages.Redraw(o.pages, "compare", false, known.picture)
 	changed, err = append(changed, drawn...), errors.Join(err, drawErr)
 	for _, name := range changed {
 		say(out, "wrote %s\n", name)

@@ -17,20 +17,20 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/rivals"
 )
 
-// pictures returns what draws a picture of the pages: "throughput" from the raw files of
+// reports are what raw files say, by their names. Each file is read once.
+type reports map[string]*report.Report
+
+// picture draws a picture of the pages: "throughput" from the raw files of
 // bench/peers, or a figure by the name of the file that -plots gives it.
-func pictures() pages.Draw {
-	reports := make(map[string]*report.Report)
-	return func(t pages.Table) ([]byte, error) {
-		if t.Name == "throughput" {
-			return throughput(t.Files)
-		}
-		r, err := reportOf(reports, t)
-		if err != nil {
-			return nil, err
-		}
-		return plot.Narrow(r, t.Name)
+func (known reports) picture(t pages.Table) ([]byte, error) {
+	if t.Name == "throughput" {
+		return throughput(t.Files)
 	}
+	r, err := known.of(t)
+	if err != nil {
+		return nil, err
+	}
+	return plot.Narrow(r, t.Name)
 }
 
 // throughput draws ours beside the best mode of each other client.
@@ -59,32 +59,29 @@ func throughput(files []string) ([]byte, error) {
 	return plot.DrawRates("Requests per second, 3 primaries, 2 cores", all)
 }
 
-// tables returns what makes a table of the pages from a raw file: source, pool factor,
-// or one that Report.Markdown knows. It reads each file once.
-func tables() func(pages.Table) (string, error) {
-	reports := make(map[string]*report.Report)
-	return func(t pages.Table) (string, error) {
-		r, err := reportOf(reports, t)
-		if err != nil {
-			return "", err
-		}
-		return tableOf(r, t.Name)
+// table makes a table of the pages from a raw file: source, pool factor,
+// or one that Report.Markdown knows.
+func (known reports) table(t pages.Table) (string, error) {
+	r, err := known.of(t)
+	if err != nil {
+		return "", err
 	}
+	return tableOf(r, t.Name)
 }
 
-func reportOf(read map[string]*report.Report, t pages.Table) (*report.Report, error) {
+func (known reports) of(t pages.Table) (*report.Report, error) {
 	if len(t.Files) != 1 {
 		return nil, errors.New("want one raw file")
 	}
 	name := t.Files[0]
-	if read[name] == nil {
+	if known[name] == nil {
 		r, err := readRaw(name)
 		if err != nil {
 			return nil, err
 		}
-		read[name] = r
+		known[name] = r
 	}
-	return read[name], nil
+	return known[name], nil
 }
 
 func readRaw(name string) (*report.Report, error) {

@@ -26,20 +26,20 @@ func TestPagesNoticeAnotherFigure(t *testing.T) {
 	page := filepath.Join(folder, "page.md")
 	require.NoError(t, os.WriteFile(page, []byte("<!-- made by compare of "+file+": figures -->\n<!-- end -->\n"), 0o644))
 
-	changed, err := pages.Rewrite(folder, "compare", false, tables())
+	changed, err := pages.Rewrite(folder, "compare", false, make(reports).table)
 	require.NoError(t, err)
 	require.Len(t, changed, 1)
-	changed, err = pages.Rewrite(folder, "compare", true, tables())
+	changed, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.NoError(t, err)
 	require.Empty(t, changed)
 	require.NoError(t, os.WriteFile(raw, []byte(strings.Replace(string(text), `"Requests":8645,`, other, 1)), 0o644))
-	changed, err = pages.Rewrite(folder, "compare", true, tables())
+	changed, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.NoError(t, err)
 	require.Equal(t, []string{page}, changed)
 
 	cut := string(text[:strings.LastIndex(strings.TrimSpace(string(text)), "\n")])
 	require.NoError(t, os.WriteFile(raw, []byte(cut), 0o644))
-	_, err = pages.Rewrite(folder, "compare", true, tables())
+	_, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.ErrorContains(t, err, "did not end")
 }
 
