@@ -81,7 +81,7 @@ failed=0
 nested "$@" </dev/null &
 jobs+=($!)
 # The longest begin first, so that none is left alone at the end.
-"$go" test "${flags[@]}" -p 2 "$@" ./internal/faults ./pipeline ./cluster ./... </dev/null &
+"$go" test "${flags[@]}" -p 2 "$@" ./limit ./cluster ./internal/faults ./pipeline ./... </dev/null &
 jobs+=($!)
 wait "${jobs[1]}" || failed=1
 wait "${jobs[0]}" || failed=1
