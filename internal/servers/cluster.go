@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,9 @@ type Cluster struct {
 	close    sync.Once
 
 	sentinels []*Node
+
+	claimsMu sync.Mutex
+	claims   []net.PacketConn // of the nodes' ports
 }
 
 const startTime = 60 * time.Second
@@ -151,7 +155,7 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 		}
 		c.ca = ca
 	}
-	ports, err := freePorts(n, c.release)
+	ports, err := c.freePorts(n)
 	if err != nil {
 		return err
 	}
@@ -242,6 +246,7 @@ func (c *Cluster) Close() error {
 			err = errors.Join(err, n.Kill())
 		}
 		c.watchdog.quit()
+		c.giveUpPorts()
 		err = errors.Join(err, os.RemoveAll(c.dir))
 	})
 	return err

@@ -23,20 +23,16 @@ func (n *Node) listenAt(p ports) {
 	n.bus.Store(int32(p.bus))
 }
 
-// freePorts returns the ports of n nodes. They are free now.
-func freePorts(n int, r release) ([]ports, error) {
+// freePorts returns the ports of n nodes. They are free, and the cluster's until it is closed.
+func (c *Cluster) freePorts(n int) ([]ports, error) {
 	var found []ports
 	for tries := 100 * n; len(found) < n && tries > 0; tries-- {
 		p := ports{somePort(endPort), somePort(endPort)}
-		if !r.choosesBus() {
+		if !c.release.choosesBus() {
 			p.clients = somePort(endPort - busOffset)
 			p.bus = p.clients + busOffset
 		}
-		closeClients, clientsFree := tryListen(p.clients)
-		defer closeClients()
-		closeBus, busFree := tryListen(p.bus)
-		defer closeBus()
-		if clientsFree && busFree {
+		if c.claim(p.clients) && c.claim(p.bus) {
 			found = append(found, p)
 		}
 	}
@@ -48,11 +44,32 @@ func freePorts(n int, r release) ([]ports, error) {
 
 func somePort(end int) int { return firstPort + rand.IntN(end-firstPort) }
 
-// tryListen listens until it is told to end, so that a port is found once.
-func tryListen(port int) (end func(), free bool) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+// claim reports whether the port is free, and keeps it for the cluster's nodes. Otherwise
+// the tests of other packages might take it while a node is down. A claim is a UDP socket, since the
+// servers use TCP alone: it ends with the process, whatever ends that.
+func (c *Cluster) claim(port int) bool {
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	claim, err := net.ListenPacket("udp", addr)
 	if err != nil {
-		return func() {}, false
+		return false
 	}
-	return func() { _ = l.Close() }, true
+	c.claimsMu.Lock()
+	c.claims = append(c.claims, claim)
+	c.claimsMu.Unlock()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}
+
+// giveUpPorts ends the claims.
+func (c *Cluster) giveUpPorts() {
+	c.claimsMu.Lock()
+	defer c.claimsMu.Unlock()
+	for _, claim := range c.claims {
+		_ = claim.Close()
+	}
+	c.claims = nil
 }

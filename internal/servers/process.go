@@ -219,7 +219,7 @@ func (n *Node) RestartElsewhere(ctx context.Context) error {
 	var err error
 	for range attempts {
 		var ports []ports
-		if ports, err = freePorts(1, n.cluster.release); err != nil {
+		if ports, err = n.cluster.freePorts(1); err != nil {
 			return err
 		}
 		n.listenAt(ports[0])

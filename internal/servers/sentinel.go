@@ -87,7 +87,7 @@ func (c *Cluster) watch(ctx context.Context) error {
 }
 
 func (c *Cluster) startSentinel(ctx context.Context, i int) (*Node, error) {
-	ports, err := freePorts(1, c.release)
+	ports, err := c.freePorts(1)
 	if err != nil {
 		return nil, err
 	}
