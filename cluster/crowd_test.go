@@ -13,7 +13,7 @@ import (
 )
 
 // TestCrowd: more callers on one key than the default pool has in flight all get their
-// replies. It is not parallel: on a slow machine, what else runs in this process would wait for seconds.
+// replies. It is not parallel: on a slow machine, other tests of this process might wait for seconds.
 func TestCrowd(t *testing.T) {
 	const callers = 12_000
 	server := servers.StartServer(t, servers.Options{})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPortsAreKept: nobody else is given the port of a node that is down.
+// TestPortsAreKept: no other cluster gets the ports of a cluster, whether its nodes run or not.
 func TestPortsAreKept(t *testing.T) {
 	t.Parallel()
 	var mine, other Cluster
