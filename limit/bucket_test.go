@@ -410,7 +410,8 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 	var callers sync.WaitGroup
 	for i := range 8 {
 		callers.Go(func() {
-			for n := i; ctx.Err() == nil; n++ {
+			// However slow the machine is, each key is asked for more than its burst.
+			for n := i; n < i+100 || ctx.Err() == nil; n++ {
 				key := keys[n%len(keys)]
 				r := l.Allow(context.Background(), Request{Limit: bucket, Key: key})
 				if !assert.NoError(t, r.Err) {
@@ -433,7 +434,7 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 	flowed := int64(200*time.Since(began).Seconds()) + 1
 	for _, key := range keys {
 		require.LessOrEqual(t, allowed[key], 50+flowed)
-		require.GreaterOrEqual(t, allowed[key], int64(50)) // a busy machine may hardly get further in a second
+		require.GreaterOrEqual(t, allowed[key], int64(50))
 	}
 	var ttl int64
 	require.NoError(t, client.Do(t.Context(), radix.Cmd(&ttl, "PTTL", place{bucket.heads(0).now, keys[0]}.String())))
