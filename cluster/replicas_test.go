@@ -215,6 +215,35 @@ func TestWritesBesideReads(t *testing.T) {
 	})
 }
 
+// TestUnknownWriteToReplicas: when one replica says that it takes no writes, the primary is asked, and
+// no other replica.
+func TestUnknownWriteToReplicas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		w := newWorld(func(addr string, cmd []string) string {
+			switch {
+			case cmd[0] == "COMMAND":
+				return "-NOPERM User x has no permissions to run the 'command|info' command\r\n"
+			case addr != nodeA:
+				asked = append(asked, "replica")
+				return "-READONLY You can't write against a read only replica.\r\n"
+			}
+			asked = append(asked, "primary")
+			return one
+		})
+		w.slots = mapOf(nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "M.SET", "k", "v")))
+		require.Equal(t, []string{"replica", "primary"}, asked)
+		asked = nil
+		p := pipeline.Config{Replicas: true}.New(client)
+		p.Cmd("M.SET", "k", "v")
+		require.NoError(t, p.Do(soon(t, time.Second)))
+		require.Equal(t, []string{"replica", "primary"}, asked)
+	})
+}
+
 // TestUnknownCommandsBesideReads: a command that no server describes goes to the primary with the
 // other commands of its slot. Alone it goes to the replica, and then to the primary if it writes.
 func TestUnknownCommandsBesideReads(t *testing.T) {

@@ -84,7 +84,7 @@ var outages = []promise{
 		{fault: "replicas in other zones are read from first", at: "internal/engine.asker.locate",
 			by: instead("zone == q.cfg.Zone", "zone != q.cfg.Zone"), tests: "./cluster TestZones"},
 		{fault: "each replica is asked for a write", at: "internal/engine.retry.judgeRefusal",
-			by: drop("Replicas"), tests: "./cluster TestWriteToReplicas"},
+			by: drop("Replicas"), tests: "./cluster TestUnknownWriteToReplicas"},
 		{fault: "a replica is asked for a command that writes", at: "internal/engine.Client.placeOnReplicas",
 			by: drop("noteWritten"), tests: "./cluster TestWritesBesideReads"},
 		{fault: "scripts and PUBLISH go to replicas", at: "internal/engine.isWrite",
