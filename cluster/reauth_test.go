@@ -194,7 +194,7 @@ func TestConnectionsOutliveTheirTokens(t *testing.T) {
 				c.Dialer.ReauthEvery = 10 * time.Minute
 				e := newExpiry(t, c, 20*time.Minute)
 				defer e.client.Close()
-				e.call(t, time.Hour)
+				e.call(t, 30*time.Minute)
 				e.failedNone(t)
 				s := e.client.Stats().Nodes[0].Pool
 				require.Zero(t, s.Closes[redislanes.CloseByServer], s.Closes)
@@ -229,7 +229,7 @@ func TestTokensThatExpireCutConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newExpiry(t, cluster.Config{}, 20*time.Minute)
 		defer e.client.Close()
-		e.call(t, time.Hour)
+		e.call(t, 30*time.Minute)
 		require.NotZero(t, e.cuts.Load())
 	})
 }

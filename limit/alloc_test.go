@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
@@ -66,7 +67,7 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, each int, algor
 				}
 				leased = 0
 				most := float64(1 + each*n)
-				if raceDetector {
+				if race.Enabled {
 					most += 100
 				}
 				require.LessOrEqual(t, servers.LeastAllocs(500, most, decide), most)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -293,7 +294,7 @@ func TestTokensThatFlowedInMeanwhile(t *testing.T) {
 func TestTokensGivenBackAreAsIfNeverTaken(t *testing.T) {
 	t.Parallel()
 	const per = int64(1000) // microseconds
-	for seed := range uint64(20) {
+	for seed := range uint64(race.Rounds(20, 8)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		l, pass := bucketLimiter(t)
 		burst := []int64{1, 3, 20, 200}[seed%4]

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
@@ -40,7 +41,7 @@ var (
 )
 
 func init() {
-	if raceDetector { // which is slow, and stalls processes beside other tests
+	if race.Enabled { // which is slow, and stalls processes beside other tests
 		exactRate, leastUse = 2000, 0.95
 	}
 }
@@ -54,7 +55,7 @@ func TestExactWindows(t *testing.T) {
 		{Window: 10 * time.Second, Limit: 600, Algorithm: TokenBucket},
 		{Window: time.Minute, Limit: 3000},
 	}
-	if !raceDetector { // which is slow
+	if !race.Enabled { // which is slow
 		rules = append(rules,
 			Rule{Window: time.Second, Limit: 800, Algorithm: SlidingWindow},
 			Rule{Window: time.Second, Limit: 800, Algorithm: TokenBucket},

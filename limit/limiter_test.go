@@ -425,7 +425,7 @@ func TestSlidingWindowBounds(t *testing.T) {
 				time.Sleep(time.Minute - time.Since(began))
 				for time.Since(began) < 2*time.Minute-100*time.Millisecond {
 					hit()
-					time.Sleep(20 * time.Millisecond)
+					time.Sleep(50 * time.Millisecond)
 				}
 				most, first := 0, 0
 				for i, at := range hits {

@@ -54,7 +54,7 @@ func TestRefillsTravelTogether(t *testing.T) {
 				atWindow(time.Hour)
 				hitAll(t, l, limit, keys, 20)
 				began := trips.Load()
-				require.Greater(t, hitAll(t, l, limit, keys, 200), 300*200*999/1000)
+				require.Greater(t, hitAll(t, l, limit, keys, 100), 300*100*999/1000)
 				refills := l.fills(limit, keys)
 				require.Greater(t, refills, int64(300))
 				require.Less(t, trips.Load()-began, refills/5)

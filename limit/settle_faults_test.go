@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
@@ -32,7 +33,7 @@ func (y *tally) add(key string, fewest, most int64) {
 // TestSettleUnderFaults: whatever the network and the servers do for some seconds, reservations
 // come to their actual costs.
 func TestSettleUnderFaults(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(race.Rounds(8, 4)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

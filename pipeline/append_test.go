@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -37,7 +38,7 @@ func TestAppendAllocations(t *testing.T) {
 	allocs := testing.AllocsPerRun(200, request)
 	t.Logf("%.0f allocations for a request of 20 commands", allocs)
 	most := 60.0
-	if raceDetector {
+	if race.Enabled {
 		most = 400 // sync.Pool loses what it is given
 	}
 	require.LessOrEqual(t, allocs, most)

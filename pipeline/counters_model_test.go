@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -75,7 +76,8 @@ func TestCountersModel(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	counters := pipeline.CountersConfig{}.New(client)
-	const callers, calls = 32, 200
+	const callers = 32
+	calls := race.Rounds(200, 100)
 	keys := redistest.KeysInSlots(6, "model")
 	var mu sync.Mutex
 	steps := make(map[string][]step)

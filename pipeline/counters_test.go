@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -121,7 +122,7 @@ func TestHitDoesNotAllocate(t *testing.T) {
 			hit()
 		}
 		most := 1.0
-		if raceDetector {
+		if race.Enabled {
 			most = 16 * float64(len(nodes))
 		}
 		require.Less(t, servers.LeastAllocs(500, most-1, hit), most)

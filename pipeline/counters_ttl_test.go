@@ -172,7 +172,7 @@ func TestCutHitExpires(t *testing.T) {
 			sizes = map[redistest.Direction]int{redistest.ToServer: set + incrby + expire, redistest.ToClient: len("+OK\r\n:1\r\n:1\r\n")}
 		}
 		for d, size := range sizes {
-			for n := range size {
+			for _, n := range offsets(size) {
 				key := fmt.Sprintf("c%d%d%03d", i, d, n)
 				keys = append(keys, key)
 				hit(key, every, known, func() <-chan struct{} { return proxy.CutAfter(d, n) })

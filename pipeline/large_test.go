@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -59,7 +60,7 @@ func manyCommands(t *testing.T, client *cluster.Client, prefix string) {
 	t.Helper()
 	ctx := within(t, 60*time.Second)
 	p := pipeline.New(client)
-	for round := range 3 {
+	for round := range race.Rounds(3, 2) {
 		p.Reset()
 		replies := make([]pipeline.Reply, 10_000)
 		for i := range replies {

@@ -16,10 +16,6 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// raceDetector is whether the tests run with it: sync.Pool then loses what it is
-// given, at random.
-const raceDetector = true
-
 const misuseEnv = "PIPELINE_TEST_MISUSE"
 
 // TestMisuse is no test by itself: it is what TestMisuseIsDetected runs in a

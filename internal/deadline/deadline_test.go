@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/internal/race"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -149,7 +150,7 @@ func TestNoRegistration(t *testing.T) {
 	}
 	once()
 	most := 0.0
-	if raceDetector {
+	if race.Enabled {
 		most = 10
 	}
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, once), most)

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/race"
 )
 
 // A client that lives through many troubles needs no more memory than before.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	seeds, rounds := uint64(2), uint64(8)
-	if testing.Short() || raced {
+	if testing.Short() || race.Enabled {
 		seeds, rounds = 1, 4
 	}
 	for seed := range seeds {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/race"
 )
 
 var (
@@ -25,7 +27,7 @@ func TestWorlds(t *testing.T) {
 	n := *seeds
 	switch {
 	case n > 0:
-	case raced:
+	case race.Enabled:
 		n = 3
 	default:
 		n = 8

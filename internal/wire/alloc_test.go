@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -57,7 +58,7 @@ func counter(p *peer) {
 
 func TestRoundTripAllocatesNothing(t *testing.T) {
 	reads := 2.0 // of crypto/tls, here and at the server: it allocates for each
-	if raceDetector {
+	if race.Enabled {
 		reads += 2 // and its buffers
 	}
 	for way, most := range map[string]float64{"socket": 0, "wrapped": 0, "TLS": reads} {

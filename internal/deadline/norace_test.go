@@ -1,5 +1,0 @@
-//go:build !race
-
-package deadline
-
-const raceDetector = false

@@ -1,7 +1,0 @@
-//go:build race
-
-package limit
-
-// raceDetector is whether the tests run with it: sync.Pool then loses what it is
-// given, at random.
-const raceDetector = true
