@@ -51,10 +51,9 @@ func TestPicturesOfThePages(t *testing.T) {
 			if view.dark {
 				args = append(args, "--blink-settings=preferredColorScheme=0")
 			}
-			seen := look(t, name, args...)
-			require.Len(t, seen.Figures, len(names))
 			shot := filepath.Join(shots(t), fmt.Sprintf("results-%d-dark-%v.png", view.width, view.dark))
-			browse(t, name, append(args, "--screenshot="+shot)...)
+			seen := look(t, name, append(args, "--screenshot="+shot)...)
+			require.Len(t, seen.Figures, len(names))
 			picture := open(t, shot)
 			require.True(t, shows(picture, picture.Bounds(), view.back, 10_000), "the background")
 			require.True(t, shows(picture, picture.Bounds(), view.blue, 300), "the first curves")
