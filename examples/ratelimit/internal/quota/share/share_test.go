@@ -14,7 +14,7 @@ import (
 // stream, and after one that has become silent.
 func TestTenClients(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3) {
+	for seed := range seeds(3, 1) {
 		w := newWorld(t, seed, 1000)
 		w.greedy = true
 		for range 10 {
@@ -59,12 +59,12 @@ func TestMinute(t *testing.T) {
 	for range 10 {
 		w.join(2)
 	}
-	w.run(4 * time.Minute)
+	w.run(2 * time.Minute)
 	w.used(time.Minute, 0.96)
 	w.join(2)
 	w.leave(w.clients[0])
 	w.clients[0].dead = true
-	w.run(5 * time.Minute)
+	w.run(3 * time.Minute)
 	w.used(time.Minute, 0.96)
 }
 
@@ -72,7 +72,7 @@ func TestMinute(t *testing.T) {
 // the capacity, and a client that gives back is not needed for that.
 func TestAnything(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(40) {
+	for seed := range seeds(40, 12) {
 		w := newWorld(t, seed, 1)
 		w.capacity = 1 + w.rng.Int64N([]int64{5, 50, 500, 5000}[seed%4])
 		w.b.SetCapacity(w.capacity, w.capacity)
@@ -262,7 +262,7 @@ func TestShrinkTwice(t *testing.T) {
 // whoever joins, leaves, becomes silent or comes back.
 func TestGreedy(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(21) {
+	for seed := range seeds(21, 7) { // each capacity
 		w := newWorld(t, seed, []int64{1, 2, 15, 50, 300, 1000, 5000}[seed%7])
 		w.greedy = true
 		for range 25 {
