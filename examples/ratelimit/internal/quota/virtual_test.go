@@ -159,7 +159,10 @@ func churn(t *testing.T, seed uint64, limit int, unit time.Duration, instances i
 		defer v.stop()
 		all = append(all, v)
 	}
-	const lasts = 3 * time.Minute
+	lasts := 3 * time.Minute
+	if raced {
+		lasts = 90 * time.Second // several visits of each client, and more than a minute
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
 	var clients []*client
