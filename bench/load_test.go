@@ -27,6 +27,7 @@ const (
 type load struct {
 	client  *cluster.Client
 	callers []*caller
+	share   int // requests that each caller sends before the clock starts
 }
 
 func newLoad(client *cluster.Client, s scenario, keys keySet, callers int) *load {
@@ -35,7 +36,7 @@ func newLoad(client *cluster.Client, s scenario, keys keySet, callers int) *load
 
 // newLoadSent is newLoad for pipelines that are sent in a way of their own.
 func newLoadSent(how pipeline.Config, client *cluster.Client, s scenario, keys keySet, callers int) *load {
-	l := &load{client: client, callers: make([]*caller, callers)}
+	l := &load{client: client, callers: make([]*caller, callers), share: min(warmUpEach, warmUpRequests/callers+1)}
 	for i := range l.callers {
 		l.callers[i] = &caller{
 			scenario: s, all: keys, pipeline: how.New(client),
@@ -88,7 +89,7 @@ func (l *load) warmUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
 	defer cancel()
 	if err := l.each(ctx, func(ctx context.Context, c *caller) error {
-		for range l.warmUpShare() {
+		for range l.share {
 			if err := c.request(ctx); err != nil {
 				return err
 			}
@@ -108,9 +109,6 @@ func (l *load) warmUp(ctx context.Context) error {
 	}
 	return nil
 }
-
-// warmUpShare returns how many requests each caller sends before the clock starts.
-func (l *load) warmUpShare() int { return min(warmUpEach, warmUpRequests/len(l.callers)+1) }
 
 func (l *load) connected() bool {
 	for _, n := range l.client.Stats().Nodes {
