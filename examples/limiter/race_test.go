@@ -1,0 +1,6 @@
+//go:build race
+
+package limiter
+
+// raced: the race detector makes worlds ten times as slow.
+const raced = true
