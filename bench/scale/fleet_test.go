@@ -12,7 +12,7 @@ import (
 // trip and what the node can do.
 func TestFleetIsAClosedLoopOnceItMerges(t *testing.T) {
 	const trip, service = time.Millisecond, 10 * time.Microsecond
-	const seconds = 0.2
+	const seconds = 0.1
 	for _, instances := range []int{1, 10, 50, 200} {
 		r := fleet{instances, 20_000, trip, service}.simulate(time.Duration(seconds*float64(time.Second)), 1)
 		want := min(float64(instances)/(trip+service).Seconds(), 1/service.Seconds())
