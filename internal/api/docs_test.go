@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,26 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var (
-	testDecl = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w*)\(`)
-	testWord = regexp.MustCompile("`([a-z][a-z0-9/]*)`|\\b((?:Test|Fuzz)[A-Z]\\w*)")
-)
+var testWord = regexp.MustCompile("`([a-z][a-z0-9/]*)`|\\b((?:Test|Fuzz)[A-Z]\\w*)")
 
 // TestNamedTestsExist: a test that a row of the docs' tables names is in the package that
 // the row names in front of it, so that no promise rests on a test that is gone.
 func TestNamedTestsExist(t *testing.T) {
 	tests := make(map[string]bool) // "package.Test", and ".Test" for rows that name no package
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
+	for path, text := range files(t, "_test.go") {
+		for _, name := range functions(text) {
+			tests[filepath.Base(filepath.Dir(path))+"."+name] = true
+			tests["."+name] = true
 		}
-		text, err := os.ReadFile(path)
-		for _, m := range testDecl.FindAllSubmatch(text, -1) {
-			tests[filepath.Base(filepath.Dir(path))+"."+string(m[1])] = true
-			tests["."+string(m[1])] = true
-		}
-		return err
-	}))
+	}
 	pages, err := filepath.Glob(root + "/docs/*.md")
 	require.NoError(t, err)
 	named := 0
@@ -73,7 +64,7 @@ func TestNamesInDocsExist(t *testing.T) {
 			continue
 		}
 		for line := range strings.Lines(text) {
-			if !page && !strings.HasPrefix(strings.TrimSpace(line), "//") {
+			if !page && !strings.HasPrefix(strings.TrimSpace(line), "//") || !strings.Contains(strings.TrimRight(line, ".\n"), ".") {
 				continue
 			}
 			for _, m := range apiWords.FindAllStringSubmatch(line, -1) {
@@ -128,23 +119,26 @@ func publicNames(t *testing.T) map[string]bool {
 // ofInterfaces are methods that only other libraries call, and "embeds".
 var ofInterfaces = []string{"As", "Is", "Unwrap", "Error", "Format", "GoString", "Collect", "Describe", "embeds"}
 
+// betweenWords reports whether a character is part of no name.
+func betweenWords(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
 // TestNamesAreShown: every exported name, also of fields and methods, is in a page of the docs or in a
 // runnable example, where a newcomer meets it.
 func TestNamesAreShown(t *testing.T) {
 	shown := make(map[string]bool)
-	word := regexp.MustCompile(`\w+`)
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		page := strings.HasSuffix(path, ".md") && d.Name() != "CHANGELOG.md" && !strings.HasPrefix(path, root+"/bench/")
-		example := strings.HasSuffix(path, ".go") && (strings.HasPrefix(d.Name(), "example") || strings.HasPrefix(path, root+"/examples/"))
-		if err != nil || !page && !example {
-			return err
+	for path, text := range files(t, "") {
+		name := filepath.Base(path)
+		page := strings.HasSuffix(path, ".md") && name != "CHANGELOG.md" && !strings.HasPrefix(path, root+"/bench/")
+		example := strings.HasSuffix(path, ".go") && (strings.HasPrefix(name, "example") || strings.HasPrefix(path, root+"/examples/"))
+		if !page && !example {
+			continue
 		}
-		text, err := os.ReadFile(path)
-		for _, w := range word.FindAllString(string(text), -1) {
-			shown[w] = true
+		for _, word := range strings.FieldsFunc(text, betweenWords) {
+			shown[word] = true
 		}
-		return err
-	}))
+	}
 	text, err := os.ReadFile(root + "/api.txt")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {

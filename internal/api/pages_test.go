@@ -2,12 +2,14 @@ package main
 
 import (
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,32 +17,53 @@ import (
 
 const root = "../.."
 
-// files returns the files of the repository whose names end so, and their texts.
-func files(t *testing.T, suffix string) map[string]string {
-	t.Helper()
+// repository returns the texts of the repository's files. Almost every test here wants them.
+var repository = sync.OnceValues(func() (map[string]string, error) {
 	all := make(map[string]string)
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git") {
 			return fs.SkipDir
 		}
-		if d.IsDir() || !strings.HasSuffix(path, suffix) {
+		if d.IsDir() {
 			return nil
 		}
 		text, err := os.ReadFile(path)
 		all[path] = string(text)
 		return err
-	}))
-	require.NotEmpty(t, all)
-	return all
+	})
+	return all, err
+})
+
+// files returns the files of the repository whose names end so, and their texts.
+func files(t *testing.T, suffix string) map[string]string {
+	t.Helper()
+	all, err := repository()
+	require.NoError(t, err)
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(path, _ string) bool { return !strings.HasSuffix(path, suffix) })
+	require.NotEmpty(t, some)
+	return some
+}
+
+// functions returns the names of the functions that a Go file declares, which are no methods.
+func functions(text string) (names []string) {
+	for line := range strings.Lines(text) {
+		declared, found := strings.CutPrefix(line, "func ")
+		if name, _, _ := strings.Cut(declared, "("); found && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 var (
 	fence   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```")
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	noName  = regexp.MustCompile(`[^\p{L}\p{N}\- _]`) // what the name of a heading leaves out
 )
 
 // anchors returns the names by which links reach the headings of a page, as GitHub makes them.
@@ -48,7 +71,7 @@ func anchors(page string) map[string]bool {
 	all := make(map[string]bool)
 	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
 		name := strings.ToLower(link.ReplaceAllString(m[1], ""))
-		name = regexp.MustCompile(`[^\p{L}\p{N}\- _]`).ReplaceAllString(name, "")
+		name = noName.ReplaceAllString(name, "")
 		all[strings.ReplaceAll(name, " ", "-")] = true
 	}
 	return all
@@ -57,6 +80,7 @@ func anchors(page string) map[string]bool {
 // TestLinks: each relative link of a page leads to a file, and to a heading if it names one.
 func TestLinks(t *testing.T) {
 	pages, checked := files(t, ".md"), 0
+	named := make(map[string]map[string]bool) // the anchors of pages
 	for path, text := range pages {
 		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
 			to, err := url.Parse(m[1])
@@ -73,7 +97,10 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s, which is not there", path, m[1])
 				continue
 			}
-			if to.Fragment != "" && !anchors(pages[target])[to.Fragment] {
+			if to.Fragment != "" && named[target] == nil {
+				named[target] = anchors(pages[target])
+			}
+			if to.Fragment != "" && !named[target][to.Fragment] {
 				t.Errorf("%s links to %s, a heading that is not there", path, m[1])
 			}
 		}
@@ -83,10 +110,11 @@ func TestLinks(t *testing.T) {
 
 // TestHintsNameHeadings: pages that rules, scripts and Go code name are there.
 func TestHintsNameHeadings(t *testing.T) {
-	named := regexp.MustCompile(`\b(?:docs|bench|monitoring|examples)/[\w/-]+\.(?:md|yaml|json|sh)\b`)
+	folders := []string{"docs", "bench", "monitoring", "examples"}
+	named := regexp.MustCompile(`\b(?:` + strings.Join(folders, "|") + `)/[\w/-]+\.(?:md|yaml|json|sh)\b`)
 	for _, suffix := range []string{".go", ".yaml", ".sh", ".json", "Makefile", ".yml"} {
 		for path, text := range files(t, suffix) {
-			for _, name := range named.FindAllString(text, -1) {
+			for _, name := range named.FindAllString(linesWith(text, folders), -1) {
 				_, err := os.Stat(filepath.Join(root, name))
 				_, beside := os.Stat(filepath.Join(filepath.Dir(path), name))
 				if err != nil && beside != nil {
@@ -95,6 +123,18 @@ func TestHintsNameHeadings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// linesWith returns the lines of a text that contain one of the folders. To look for regular expressions
+// in all lines takes far longer.
+func linesWith(text string, folders []string) string {
+	var some strings.Builder
+	for line := range strings.Lines(text) {
+		if slices.ContainsFunc(folders, func(f string) bool { return strings.Contains(line, f+"/") }) {
+			some.WriteString(line)
+		}
+	}
+	return some.String()
 }
 
 // TestCodeInPages: each paragraph of Go code in README.md, in docs and in monitoring is in a Go file that is
@@ -127,6 +167,8 @@ var (
 	packages = regexp.MustCompile(`^(?:\.|\./[\w./-]+)$`)
 	quoted   = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 	selected = regexp.MustCompile(`-(?:run|bench)[ \x01=]'?\^?([\w|]+)`)
+	goal     = regexp.MustCompile(`^[a-z]+$`) // of make
+	script   = regexp.MustCompile(`^(?:scripts|monitoring|examples|\.ci)/[\w./-]+$`)
 )
 
 // TestCommandsInPages: a command of a page names targets and variables of the Makefile, scripts
@@ -136,8 +178,8 @@ func TestCommandsInPages(t *testing.T) {
 	require.NoError(t, err)
 	tests := new(strings.Builder)
 	for _, text := range files(t, "_test.go") {
-		for _, m := range regexp.MustCompile(`(?m)^func (\w+)\(`).FindAllStringSubmatch(text, -1) {
-			tests.WriteString(m[1] + "\n")
+		for _, name := range functions(text) {
+			tests.WriteString(name + "\n")
 		}
 	}
 	checked := 0
@@ -194,7 +236,7 @@ func wrong(command []string, folder, makefile string) (problem string, known boo
 				return m[2] + " is not there", true
 			case m != nil && !strings.Contains(makefile, "$("+m[1]+")") && !strings.HasPrefix(m[1], "REDISLANES"):
 				return "the Makefile has no " + m[1], true
-			case m == nil && regexp.MustCompile(`^[a-z]+$`).MatchString(word) && !strings.Contains(makefile, "\n"+word+": "):
+			case m == nil && goal.MatchString(word) && !strings.Contains(makefile, "\n"+word+": "):
 				return "the Makefile has no target " + word, true
 			}
 		}
@@ -214,7 +256,7 @@ func wrong(command []string, folder, makefile string) (problem string, known boo
 			}
 		}
 		return "", true
-	case regexp.MustCompile(`^(?:scripts|monitoring|examples|\.ci)/[\w./-]+$`).MatchString(name):
+	case script.MatchString(name):
 		if !there(root, name) && !there(folder, name) {
 			return name + " is not there", true
 		}
