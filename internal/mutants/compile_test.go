@@ -31,31 +31,56 @@ func TestMutantsCompile(t *testing.T) {
 	t.Chdir("../..")
 	fset := token.NewFileSet()
 	imports := importer.ForCompiler(fset, "gc", compiled(t))
-	packages := make(map[string][]*ast.File) // without the bodies of functions, to be quick
+	for dir, all := range batched() {
+		names, err := sources(dir)
+		require.NoError(t, err)
+		bare := make([]*ast.File, len(names)) // without the bodies of functions, to be quick
+		for i, name := range names {
+			bare[i] = withoutBodies(t, fset, name)
+		}
+		for _, b := range all {
+			files := slices.Clone(bare)
+			for file, m := range b {
+				files[slices.Index(names, file)], err = parser.ParseFile(fset, file, m.text, parser.SkipObjectResolution)
+				require.NoError(t, err, m.fault)
+			}
+			config := types.Config{Importer: imports, Error: func(err error) {
+				var e types.Error
+				if !errors.As(err, &e) {
+					return
+				}
+				if m, found := b[fset.Position(e.Pos).Filename]; found { // the others lack bodies
+					assert.NoError(t, err, m.fault)
+				}
+			}}
+			_, _ = config.Check(dir, fset, files, nil)
+		}
+	}
+}
+
+// A batch has, by their files, mutants of one package that are compiled together: one of each file,
+// so that an error tells whose it is.
+type batch map[string]changed
+
+type changed struct{ fault, text string }
+
+// batched returns the mutants in batches, by the directories of their packages.
+func batched() map[string][]batch {
+	all := make(map[string][]batch)
 	for _, m := range mutants() {
 		file, text, err := m.change()
 		if err != nil {
 			continue // TestTableIsCurrent tells of it
 		}
 		dir := filepath.Dir(file)
-		names, err := sources(dir)
-		require.NoError(t, err)
-		if packages[dir] == nil {
-			for _, name := range names {
-				packages[dir] = append(packages[dir], withoutBodies(t, fset, name))
-			}
+		i := slices.IndexFunc(all[dir], func(b batch) bool { _, taken := b[file]; return !taken })
+		if i < 0 {
+			i = len(all[dir])
+			all[dir] = append(all[dir], make(batch))
 		}
-		files := slices.Clone(packages[dir])
-		files[slices.Index(names, file)], err = parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
-		require.NoError(t, err, m.fault)
-		config := types.Config{Importer: imports, Error: func(err error) {
-			var e types.Error
-			if errors.As(err, &e) && fset.Position(e.Pos).Filename == file { // the others lack bodies
-				assert.NoError(t, err, m.fault)
-			}
-		}}
-		_, _ = config.Check(dir, fset, files, nil)
+		all[dir][i][file] = changed{m.fault, text}
 	}
+	return all
 }
 
 func withoutBodies(t *testing.T, fset *token.FileSet, name string) *ast.File {

@@ -49,31 +49,66 @@ func find(name string) (*place, error) {
 	return found[0], nil
 }
 
+// Hundreds of mutants are of a few packages, which are read once. Nothing here runs beside another.
+var (
+	listed = make(map[string][]string) // the files of packages, by their directories
+	read   = make(map[string]*source)  // by their names
+)
+
+// A source is a file, parsed when somebody looks for a declaration that may be in it.
+type source struct {
+	text   []byte
+	parsed *ast.File
+}
+
 // sources returns the files of the package that this system compiles, without its tests.
 func sources(dir string) ([]string, error) {
+	if files, found := listed[dir]; found {
+		return files, nil
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	return slices.DeleteFunc(files, func(file string) bool {
+	files = slices.DeleteFunc(files, func(file string) bool {
 		ok, err := build.Default.MatchFile(dir, filepath.Base(file))
 		return err != nil || !ok || strings.HasSuffix(file, "_test.go")
-	}), err
+	})
+	if err == nil {
+		listed[dir] = files
+	}
+	return files, err
+}
+
+// parse returns the file, parsed if it has the word, and nil if not.
+func parse(file, word string) (*source, error) {
+	s := read[file]
+	if s == nil {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		s = &source{text: text}
+		read[file] = s
+	}
+	if !strings.Contains(string(s.text), word) {
+		return nil, nil
+	}
+	var err error
+	if s.parsed == nil {
+		s.parsed, err = parser.ParseFile(token.NewFileSet(), file, s.text, parser.SkipObjectResolution)
+	}
+	return s, err
 }
 
 // search returns the declarations of the file with the name.
 func search(file, name string) ([]*place, error) {
-	source, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(source), name[strings.IndexByte(name, '.')+1:]) {
-		return nil, err
-	}
-	fset := token.NewFileSet()
-	parsed, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
-	if err != nil {
+	s, err := parse(file, name[strings.IndexByte(name, '.')+1:])
+	if s == nil || err != nil {
 		return nil, err
 	}
 	var found []*place
 	add := func(n ast.Node) {
-		found = append(found, &place{file: file, source: source, base: parsed.FileStart, node: n})
+		found = append(found, &place{file: file, source: s.text, base: s.parsed.FileStart, node: n})
 	}
-	for _, d := range parsed.Decls {
+	for _, d := range s.parsed.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if method(d) == name && d.Body != nil {
