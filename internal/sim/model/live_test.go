@@ -23,6 +23,9 @@ import (
 // REDISLANES_FIDELITY says another number, and REDISLANES_FIDELITY_SEED another seed.
 func liveCommands(t *testing.T) int {
 	n := 100_000
+	if raced { // one goroutine compares
+		n = 40_000
+	}
 	if s := os.Getenv("REDISLANES_FIDELITY"); s != "" {
 		var err error
 		n, err = strconv.Atoi(s)
