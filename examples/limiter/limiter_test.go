@@ -53,11 +53,7 @@ func TestFailover(t *testing.T) {
 
 // TestLimiter fails in no world without the fault.
 func TestLimiter(t *testing.T) {
-	worlds := *seeds
-	if raced && !*fault {
-		worlds = (worlds + 2) / 3
-	}
-	if report, _ := firstFailure(t, worlds, *fault); report != "" {
+	if report, _ := firstFailure(t, *fault); report != "" {
 		t.Fatal(report)
 	}
 }
@@ -65,23 +61,23 @@ func TestLimiter(t *testing.T) {
 // TestFaultIsFound: the fault shows within 20 worlds.
 func TestFaultIsFound(t *testing.T) {
 	began := time.Now()
-	report, worlds := firstFailure(t, *seeds, true)
+	report, worlds := firstFailure(t, true)
 	if !strings.Contains(report, "was counted") {
 		t.Fatalf("the fault was not found in %d worlds: %s", worlds, report)
 	}
 	t.Logf("found in world %d, after %v:\n%s", worlds, time.Since(began).Round(time.Millisecond), report)
 }
 
-// firstFailure runs worlds until one fails, at most so many, and returns its report.
-func firstFailure(t *testing.T, most int, resend bool) (report string, worlds int) {
-	for i := range most {
+// firstFailure runs worlds until one fails, and returns its report.
+func firstFailure(t *testing.T, resend bool) (report string, worlds int) {
+	for i := range *seeds {
 		s := *seed + uint64(i)
 		synctest.Test(t, func(t *testing.T) { report = world(t, s, resend) })
 		if report != "" {
 			return fmt.Sprintf("seed %d: %s", s, report), i + 1
 		}
 	}
-	return "", most
+	return "", *seeds
 }
 
 // world lets four callers use a limiter for 15 seconds of faults, and says what is wrong then.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
@@ -90,10 +91,7 @@ var blocking = map[string]bool{
 func (p *prober) probeAll() {
 	commands := p.commands()
 	p.fill()
-	rounds := 12
-	if raced { // there is next to nothing to race, and the lines differ each time
-		rounds = 4
-	}
+	rounds := race.Rounds(12, 4) // the lines differ each time
 	for _, c := range commands {
 		for range rounds {
 			p.probe(c)

@@ -16,16 +16,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // liveCommands is how many commands the fidelity test compares with each server;
 // REDISLANES_FIDELITY says another number, and REDISLANES_FIDELITY_SEED another seed.
 func liveCommands(t *testing.T) int {
-	n := 100_000
-	if raced { // one goroutine compares
-		n = 40_000
-	}
+	n := race.Rounds(100_000, 40_000)
 	if s := os.Getenv("REDISLANES_FIDELITY"); s != "" {
 		var err error
 		n, err = strconv.Atoi(s)

@@ -20,6 +20,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/redistest/sim"
@@ -159,10 +160,7 @@ func churn(t *testing.T, seed uint64, limit int, unit time.Duration, instances i
 		defer v.stop()
 		all = append(all, v)
 	}
-	lasts := 3 * time.Minute
-	if raced {
-		lasts = 90 * time.Second // several visits of each client, and more than a minute
-	}
+	lasts := time.Duration(race.Rounds(180, 90)) * time.Second // several visits of each client, and more than a minute
 	ctx, cancel := context.WithTimeout(t.Context(), lasts)
 	defer cancel()
 	var clients []*client

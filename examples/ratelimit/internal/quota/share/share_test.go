@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
+	"github.com/redislanes/redislanes/internal/race"
 )
 
 // TestTenClients: clients that want twice the limit are admitted at most all of it, in every
@@ -14,7 +15,7 @@ import (
 // stream, and after one that has become silent.
 func TestTenClients(t *testing.T) {
 	t.Parallel()
-	for seed := range seeds(3, 1) {
+	for seed := range uint64(race.Rounds(3, 1)) {
 		w := newWorld(t, seed, 1000)
 		w.greedy = true
 		for range 10 {
@@ -72,7 +73,7 @@ func TestMinute(t *testing.T) {
 // the capacity, and a client that gives back is not needed for that.
 func TestAnything(t *testing.T) {
 	t.Parallel()
-	for seed := range seeds(40, 12) {
+	for seed := range uint64(race.Rounds(40, 12)) {
 		w := newWorld(t, seed, 1)
 		w.capacity = 1 + w.rng.Int64N([]int64{5, 50, 500, 5000}[seed%4])
 		w.b.SetCapacity(w.capacity, w.capacity)
@@ -262,7 +263,7 @@ func TestShrinkTwice(t *testing.T) {
 // whoever joins, leaves, becomes silent or comes back.
 func TestGreedy(t *testing.T) {
 	t.Parallel()
-	for seed := range seeds(21, 7) { // each capacity
+	for seed := range uint64(race.Rounds(21, 7)) { // each capacity
 		w := newWorld(t, seed, []int64{1, 2, 15, 50, 300, 1000, 5000}[seed%7])
 		w.greedy = true
 		for range 25 {

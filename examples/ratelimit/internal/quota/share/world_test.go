@@ -54,14 +54,6 @@ var settings = share.Settings{
 	Silence: 2 * time.Second, Idle: time.Minute,
 }
 
-// seeds is how many worlds a test has.
-func seeds(usual, withRaceDetector uint64) uint64 {
-	if raced {
-		return withRaceDetector
-	}
-	return usual
-}
-
 func newWorld(t *testing.T, seed uint64, capacity int64) *world {
 	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 1)), s: settings, capacity: capacity, now: time.Unix(1_800_000_000, 0)}
 	w.b = share.New(w.s)
