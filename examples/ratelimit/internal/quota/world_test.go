@@ -24,8 +24,9 @@ import (
 )
 
 const (
-	ttl      = 2 * time.Second
-	delivery = 500 * time.Millisecond
+	ttl = 4 * time.Second
+	// A machine with too little time for the tests has the limit exceeded by what takes longer.
+	delivery = 1500 * time.Millisecond
 )
 
 const text = `
