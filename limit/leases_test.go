@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/limit/internal/lease"
@@ -504,7 +505,7 @@ func TestHitsAddUp(t *testing.T) {
 		for i := range 20 {
 			callers.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(i), 5))
-				for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Duration(random.Int64N(int64(time.Millisecond)))) {
+				for end := time.Now().Add(time.Duration(race.Rounds(1500, 1100)) * time.Millisecond); time.Now().Before(end); time.Sleep(time.Duration(random.Int64N(int64(time.Millisecond)))) {
 					var requests []Request
 					for _, limit := range limits {
 						if random.IntN(2) == 0 {

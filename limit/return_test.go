@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pipeline"
@@ -303,7 +304,7 @@ func TestGoodCallerBesideDeniedOnes(t *testing.T) {
 					callers.Go(func() {
 						for n := i; time.Now().Before(end); n += 7 {
 							l.Allow(t.Context(), Request{Limit: day, Key: "t"}, Request{Limit: user, Key: name(n % 100)})
-							time.Sleep(2 * time.Millisecond)
+							time.Sleep(time.Duration(race.Rounds(2, 4)) * time.Millisecond)
 						}
 					})
 				}

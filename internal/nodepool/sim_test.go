@@ -22,6 +22,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -170,6 +171,9 @@ func TestLoadsOfAllShapes(t *testing.T) {
 		{"a wave", 20, func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 2 * swing, 2 * 2},
 		{"noise", 5, func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
 	} {
+		if race.Enabled && c.minutes > 10 {
+			continue // the others race for the same
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -204,6 +208,9 @@ func TestStepOfCallers(t *testing.T) {
 		"laned, few in flight": {Laned{Lanes: 4, MaxLanes: 16, MaxInFlight: 40}, 16, 4},
 		"laned, round robin":   {Laned{Lanes: 1, MaxLanes: 16, Strategy: lanes.RoundRobin}, 3, 1},
 	} {
+		if race.Enabled && name != "adaptive" && name != "laned, few in flight" {
+			continue // the others race for the same
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
