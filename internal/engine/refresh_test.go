@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -122,12 +123,12 @@ func TestHeardBesideAnotherCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ours, theirs = "a 0-5460 a1,b 5461-10922 b1,c 10923-16383 c1", "a 0-8191 x1,b 8192-16383 x2"
 		moved, stays := &piped{slots: slotsReply(t, strings.Split(ours, ",")...)}, &piped{slots: slotsReply(t, strings.Split(ours, ",")...)}
-		full := false
+		var full atomic.Bool // a pool may still dial when it becomes true
 		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 			switch {
 			case addr != "c:1":
 				return moved.dial(ctx, network, addr)
-			case full:
+			case full.Load():
 				return nil, syscall.ETIMEDOUT
 			}
 			return stays.dial(ctx, network, addr)
@@ -139,7 +140,7 @@ func TestHeardBesideAnotherCluster(t *testing.T) {
 			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", redistest.KeyInSlot(slot, "k"))))
 		}
 		incr(16383)
-		full = true
+		full.Store(true)
 		moved.mu.Lock()
 		moved.slots = slotsReply(t, strings.Split(theirs, ",")...)
 		moved.mu.Unlock()
