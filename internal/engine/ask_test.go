@@ -88,8 +88,8 @@ func (s mapServer) dial(context.Context, string, string) (net.Conn, error) {
 }
 
 // fragmented returns a map with a range for each slot, each with as many nodes. Their host
-// names are almost as long as may be, and there twice: as where they are reached, and in what is said
-// besides.
+// names are almost as long as may be. Each is there twice: as the address, and as a hostname in the
+// metadata.
 func fragmented(nodes int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "*%d\r\n", slots.Count)

@@ -58,8 +58,8 @@ func TestMutantsCompile(t *testing.T) {
 	}
 }
 
-// A batch has, by their files, mutants of one package that are compiled together: one of each file,
-// so that an error tells whose it is.
+// A batch has, by their files, mutants of one package that are compiled together: one of each file.
+// So the file of an error tells which mutant has it.
 type batch map[string]changed
 
 type changed struct{ fault, text string }

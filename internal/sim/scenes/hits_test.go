@@ -100,7 +100,7 @@ func TestPartsOfHitsAreRefused(t *testing.T) {
 					for i := range 3 {
 						s.inside(i).Refuse(name, "", 0)
 					}
-					time.Sleep(10 * time.Second) // what is owed is paid
+					time.Sleep(10 * time.Second) // for all that is sent later
 					s.counted(5)
 				})
 			}
