@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -139,6 +140,41 @@ func TestFastCommandOfAModule(t *testing.T) {
 			}
 			require.NoError(t, p.Do(soon(t, time.Second)))
 			require.Equal(t, map[bool]int{true: 1, false: 2}[marked], p.Trips(), "fast and slow commands travel apart")
+		}
+	})
+}
+
+// TestToldReadsAreNotRepeated: a module's command that the server calls readonly may do more than
+// read (RG.TRIGGER of RedisGears, FT.CURSOR READ of RediSearch). Without its reply, the outcome is
+// unknown, and it is not sent again. A replica may run it.
+func TestToldReadsAreNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		ran := make(chan string, 10)
+		w = newWorld(func(addr string, cmd []string) string {
+			switch cmd[0] {
+			case "COMMAND":
+				return "*1\r\n*6\r\n$9\r\nMODULE.GO\r\n:-2\r\n*1\r\n+readonly\r\n:1\r\n:1\r\n:1\r\n"
+			case "MODULE.GO", "GET":
+				if ran <- cmd[0]; len(ran) == 1 { // its connection breaks before the reply
+					w.set(func() { w.dead[addr] = true })
+					w.set(func() { delete(w.dead, addr) })
+				}
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		for name, sent := range map[string]int{"MODULE.GO": 1, "GET": 2} {
+			err := client.Do(soon(t, 5*time.Second), radix.Cmd(nil, name, "key"))
+			if sent == 1 {
+				assert.ErrorIs(t, err, redislanes.ErrUnknownOutcome, name)
+			} else {
+				assert.NoError(t, err, name)
+			}
+			assert.Len(t, ran, sent, name)
+			for len(ran) > 0 {
+				<-ran
+			}
 		}
 	})
 }

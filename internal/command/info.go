@@ -81,6 +81,7 @@ func parseRule(raw []byte, name string, depth int) (*Rule, error) {
 // setFlags takes from the flags what they tell of traits. There is no flag for
 // what changes a connection, but pub/sub has one, which PUBLISH shares.
 func (r *Rule) setFlags(flags []string) {
+	r.traits |= Told
 	has := func(flag string) bool { return slices.Contains(flags, flag) }
 	switch {
 	case has("write"):

@@ -26,10 +26,10 @@ func TestParseInfo(t *testing.T) {
 		keys   []string // of X a 2 c d e
 		traits Traits
 	}{
-		{infoOld, []string{"a", "2", "c", "d"}, Blocking},
-		{infoCount, []string{"c", "d"}, ReadOnly},
-		{infoMovable, []string{"a"}, 0},
-		{infoNoKeys, []string{}, Stateful},
+		{infoOld, []string{"a", "2", "c", "d"}, Told | Blocking},
+		{infoCount, []string{"c", "d"}, Told | ReadOnly},
+		{infoMovable, []string{"a"}, Told},
+		{infoNoKeys, []string{}, Told | Stateful},
 	} {
 		rule, err := ParseInfo([]byte(test.reply), "x")
 		require.NoError(t, err, test.reply)

@@ -6,7 +6,7 @@ import "strings"
 type Traits uint8
 
 const (
-	// ReadOnly commands only read, so that repeating one is safe.
+	// ReadOnly commands only read, so that repeating one is safe, unless it is Told.
 	ReadOnly Traits = 1 << iota
 	// Blocking commands may hold up their connection until data arrives or
 	// their own timeout ends.
@@ -18,6 +18,11 @@ const (
 	// counts, too. A server that refuses writes runs them, so that one of them proves
 	// nothing of writes. (The server's flag may_replicate.)
 	MayWrite
+	// Told commands are known only from what a server tells. Such a command with the trait
+	// ReadOnly may run at a replica. But it may do more than read, so that repeating one is not
+	// safe: modules call a command readonly that runs others (RG.TRIGGER), or that moves a
+	// cursor of the server (FT.CURSOR READ).
+	Told
 	// Slow commands may keep the server or the connection busy for long, so
 	// that they have lanes of their own in a laned pool.
 	Slow

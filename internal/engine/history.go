@@ -111,7 +111,7 @@ func (h *history) outcome(reply []byte, err error) ([]byte, error) {
 
 // doubt notes that the i-th command may have run in the try that ended with the error.
 func (x *retry) doubt(i int, err error) {
-	if x.request.marks[i]&markReads == 0 {
+	if !x.request.onlyReads(i) {
 		x.histories[i].doubt.Note(err)
 	}
 }

@@ -61,7 +61,7 @@ type mark uint8
 const (
 	markRepeatable mark = 1 << iota // it may run twice
 	markSlow
-	markReads   // it only reads
+	markReads   // a replica may run it
 	markUnknown // servers have to be asked for it
 	markMayWrite
 	markExpiry // it is only about the time to live of the key of the command before it
@@ -105,12 +105,11 @@ type trip struct {
 type flight struct {
 	call      *wire.Call
 	trips     []*trip
-	used      int           // of trips, in all attempts so far
-	reclaimed int           // trips that are not among them any more
-	settled   int           // how many of the first trips are complete, and judged
-	mine      []*wire.Batch // those that the caller must flush and read
-	open      bool          // not all trips are known to be complete
-	now       uint64        // when trips that are made now are sent, see outages.events
+	used      int    // of trips, in all attempts so far
+	reclaimed int    // trips that are not among them any more
+	settled   int    // how many of the first trips are complete, and judged
+	open      bool   // not all trips are known to be complete
+	now       uint64 // when trips that are made now are sent, see outages.events
 	abandoned bool
 
 	request  *Request
@@ -177,6 +176,13 @@ func (r *Request) Ahead(i int) { r.marks[i] |= markAhead | markRepeatable }
 // Reads says of the i-th command that it only reads.
 func (r *Request) Reads(i int) { r.marks[i] |= markReads | markRepeatable }
 
+// onlyReads reports whether the i-th command only reads. One that a server calls a read may do
+// more; see [command.Told].
+func (r *Request) onlyReads(i int) bool {
+	const both = markReads | markRepeatable
+	return r.marks[i]&both == both
+}
+
 // repeatable reports whether all commands may run twice.
 func (r *Request) repeatable() bool {
 	for _, m := range r.marks {
@@ -190,7 +196,11 @@ func (r *Request) repeatable() bool {
 // Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
 // reads, as slow, and by what it is, as [Request.Expiry].
 func (r *Request) Mark(i int, t command.Traits) {
-	if t&command.ReadOnly != 0 {
+	switch {
+	case t&command.ReadOnly == 0:
+	case t&command.Told != 0:
+		r.marks[i] |= markReads
+	default:
 		r.Reads(i)
 	}
 	if t&command.MayWrite != 0 {

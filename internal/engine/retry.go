@@ -209,7 +209,7 @@ func (x *retry) keepOrder(commands []int) {
 	for k, i := range commands {
 		ended[k] = attempt.Command{
 			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Doubt: x.histories[i].doubt.Any(),
-			Reads: r.marks[i]&markReads != 0, Expiry: r.marks[i]&markExpiry != 0,
+			Reads: r.onlyReads(i), Expiry: r.marks[i]&markExpiry != 0,
 			Ahead: r.marks[i]&markAhead != 0,
 		}
 	}

@@ -3,6 +3,8 @@ package main
 // outcomes are promises of what becomes of a command.
 var outcomes = []promise{
 	{"a command that may have run is not sent again", []mutant{
+		{fault: "a module's command that a server calls readonly is sent again", at: "internal/engine.Request.Mark",
+			by: never("command.Told"), tests: "./cluster TestToldReadsAreNotRepeated"},
 		{fault: "9 a command whose reply was lost is sent again (go-redis)", at: "internal/attempt.Unanswered",
 			by: always("repeatable"), tests: "./pipeline TestCutAtEveryOffset"},
 		{fault: "a blocking pipeline is repeated of which a part has run", at: "internal/engine.dedicatedAction.mayRepeat",
@@ -40,7 +42,7 @@ var outcomes = []promise{
 	}},
 	{"the outcome of a read is never unknown because of its retry", []mutant{
 		{fault: "9 a read whose repeat was refused has an unknown outcome", at: "internal/engine.retry.doubt",
-			by: always("markReads"), tests: "./cluster TestReadsLeaveNoDoubt"},
+			by: always("onlyReads"), tests: "./cluster TestReadsLeaveNoDoubt"},
 	}},
 	{"an error reply decides whether a command ran", []mutant{
 		{fault: "an error inside a script of Valkey 9 is taken for a refusal", at: "internal/fate.fromScript",
