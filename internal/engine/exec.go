@@ -184,38 +184,27 @@ func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	}
 }
 
+// submit hands the trips to their pools, and writes and reads what falls to the caller.
 func (f *flight) submit(ctx context.Context, trips []*trip) {
 	if f.observed != nil {
 		f.observed.begin(f.request, trips)
 	}
-	f.open = f.open || ctx.Err() == nil // some may be in flight
-	f.mine = submit(ctx, f.call, trips, f.mine)
-}
-
-// submit hands the trips, which call is to wait for, to their pools, and writes and
-// reads what falls to the caller: the batches that it returns, in the memory of mine.
-func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Batch) []*wire.Batch {
-	mine = mine[:0]
 	if err := ctx.Err(); err != nil {
 		for _, t := range trips {
 			t.Refuse(t.pool.Address(), err)
 		}
-		return mine
+		return
 	}
-	call.More(len(trips))
+	f.open = true
+	f.call.More(len(trips))
 	for _, t := range trips {
 		t.markLarge()
 		if t.pool.Submit(&t.Batch) {
-			mine = append(mine, &t.Batch)
+			f.call.Mine(&t.Batch)
 		}
 	}
-	wire.Flush(mine)
-	// The batch that was written last has its replies last. While the caller sleeps for them,
-	// those of the others arrive.
-	for _, b := range slices.Backward(mine) {
-		b.Read(ctx)
-	}
-	return mine
+	f.call.Flush()
+	f.call.Read(ctx)
 }
 
 // await waits for the trips. It reports whether all are complete; if not, one of

@@ -74,7 +74,7 @@ var commands = []promise{
 	}},
 	{"slow and large commands do not hold up the others", []mutant{
 		{fault: "2 the pool's lock is held over a round trip", at: "internal/nodepool.exclusiveAccess.submit",
-			by: after("wire.Flush([]*wire.Batch{b}); b.Read(a.ctx); for m.lane.InFlight() > 0 && m.lane.Err() == nil { }", "becomeLocked"), tests: "./internal/nodepool TestSlowCommandsHoldNobodyUp"},
+			by: after("wire.Flush([]*wire.Batch{b}); wire.Ask(a.ctx, m.lane, []string{\"PING\"})", "becomeLocked"), tests: "./internal/nodepool TestSlowCommandsHoldNobodyUp"},
 		{fault: "fast commands queue behind slow ones", at: "internal/engine.Client.prepare",
 			by: never("slowLanes"), tests: "./cluster TestFastPassesSlow"},
 		{fault: "small requests queue behind large ones", at: "internal/engine.trip.markLarge",

@@ -125,6 +125,8 @@ var connections = []promise{
 			by: drop("MaxQueued"), tests: "./internal/nodepool TestLanesAreBoundedByBytes"},
 	}},
 	{"a callback that panics ends nothing", []mutant{
+		{fault: "an observer of a limiter ends the process", at: "limit.guard",
+			by: begins("return of"), tests: "./limit TestPanickingObserver"},
 		{fault: "a panic of a user's function ends the process", at: "internal/guard.Catch",
 			by: instead("recover()", "any(nil)"), tests: "./internal/nodepool TestPanickingCallbacks"},
 		{fault: "a panic of a collector's Source ends the process", at: "metrics.Collector.snapshot",
@@ -133,9 +135,11 @@ var connections = []promise{
 			by: drop("Catch"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},
 	{"a callback or a log that hangs holds nobody up", []mutant{
+		{fault: "a strategy that is asked about one node holds up another", at: "internal/nodepool.sharedAccess.submit",
+			by: never("a.Strategy != nil"), tests: "./cluster TestSlowStrategyOfOneNode"},
 		{fault: "a caller waits for the log that is told of a panic", at: "internal/guard.Journal.Panicked",
 			by: before(`j.log.Error("callback panicked")`, "Note"), tests: "./internal/nodepool TestStuckLogOfPanics"},
-		{fault: "a slow OnWait holds up the bytes of others", at: "internal/nodepool.monitor.Unlock",
+		{fault: "a slow OnWait holds up the bytes of others", at: "internal/nodepool.monitor.unlock",
 			by: becomes("defer lane.Flush()", "lane.Flush"), tests: "./internal/nodepool TestSlowOnWaitHoldsNobodyUp"},
 		{fault: "lines for a log that does not return take memory without end", at: "internal/guard.Journal.Note",
 			by: never("maxLines"), tests: "./internal/guard TestJournalOfAStuckLog"},

@@ -37,6 +37,8 @@ var redirects = []promise{
 			by: never("most <= 0"), tests: "./cluster TestNoRedirects"},
 	}},
 	{"redirects wait for nothing and cost little", []mutant{
+		{fault: "a caller waits for each silent node in turn", at: "internal/wire.Call.Read",
+			by: never("late"), tests: "./internal/wire TestOneSilentServerCostsOnlyItsCommands"},
 		{fault: "an AddrMap that hangs delays a call for each redirect", at: "internal/engine.Client.dialAddr",
 			by: never("ctx.Err"), tests: "./cluster TestAddrMapHangsOnce"},
 		{fault: "redirects wait for the replies of other nodes", at: "internal/wire.Call.Next",

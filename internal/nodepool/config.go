@@ -92,9 +92,6 @@ func (s Settings) withLanes() Settings {
 	orDefault(&s.MaxQueued, defaultMaxQueuedBytes)
 	orDefault(&s.MaxDedicated, DefaultSize)
 	orDefault(&s.SlowLanes, defaultSlowLanes)
-	if s.Strategy == nil {
-		s.Strategy = lanes.FirstFit
-	}
 	return s
 }
 

@@ -28,9 +28,11 @@ func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 			return true
 		}
 		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
+		a.mu.UnlockFor(b)                      // calls users' functions: b must not wait for them on a lane
+		a.mu.Lock()
 	}
 	err := a.waitLocked(&waiter{batch: b})
-	a.mu.Unlock()
+	a.mu.UnlockFor(b)
 	if err != nil {
 		b.Fail(a.addr, err)
 	}

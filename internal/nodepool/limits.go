@@ -48,7 +48,7 @@ const (
 
 	// streamPatience is how long a call on a subscribed connection still waits for radix when its
 	// context has ended. radix may have received a message at the last moment.
-	streamPatience = 10 * time.Millisecond
+	streamPatience = 4 * time.Millisecond
 
 	// quietTime is how long a connection is idle before its background goroutine listens on
 	// it for the server's hanging up. Until then the next request notices it.

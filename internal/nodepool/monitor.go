@@ -26,7 +26,13 @@ func (m *monitor) Lock() { m.mutex.Lock() }
 // Unlock releases the lock, then writes what was given to lanes, closes the
 // connections that leave, and tells of the waits that have ended and of
 // connections. That is last: nobody's bytes wait for a user's function.
-func (m *monitor) Unlock() {
+func (m *monitor) Unlock() { m.unlock(nil) }
+
+// UnlockFor is Unlock by the goroutine that waits for the batch. What else it has to write is
+// written before a user's function is called.
+func (m *monitor) UnlockFor(b *wire.Batch) { m.unlock(b) }
+
+func (m *monitor) unlock(own *wire.Batch) {
 	if len(m.flushes)+len(m.exits)+len(m.waits)+len(m.calls) == 0 {
 		m.mutex.Unlock()
 		return
@@ -37,6 +43,9 @@ func (m *monitor) Unlock() {
 	clear(m.flushes)
 	m.flushes, m.waits, m.exits, m.calls = m.flushes[:0], m.waits[:0], nil, nil
 	m.mutex.Unlock()
+	if own != nil {
+		own.FlushCall()
+	}
 	for _, lane := range flushes {
 		lane.Flush()
 	}

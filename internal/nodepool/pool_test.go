@@ -136,7 +136,7 @@ func TestLeavingTheQueue(t *testing.T) {
 func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond, Options: Options{StallTimeout: 100 * time.Millisecond}}, server)
+	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond}, server)
 	ctx := within(t, 10*time.Second)
 	until(t, "it has Min connections", func() bool { return p.Stats().Open == 2 })
 	var conns []*Dedicated

@@ -33,6 +33,9 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 		b.Fail(a.addr, a.tooManyWait())
 		return false
 	case waiting == 0:
+		if a.Strategy != nil {
+			b.FlushCall()
+		}
 		set := a.set.Load()
 		i, err := a.choose(set.Set, b.Key())
 		if err != nil {
@@ -49,6 +52,7 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 			}
 		}
 	}
+	b.FlushCall() // Unlock and dispatch call users' functions
 	a.mu.Lock()
 	err := a.waitLocked(&waiter{batch: b})
 	a.mu.Unlock()
@@ -78,6 +82,9 @@ func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
 }
 
 func (a *sharedAccess) askStrategy(set *lanes.Set, key int64) (i int, err error) {
+	if a.Strategy == nil {
+		return lanes.FirstFit(set, key), nil
+	}
 	defer guard.Catch("Laned.Strategy", &err)
 	return a.Strategy(set, key), nil
 }

@@ -24,8 +24,8 @@ func returns(h *History) string {
 }
 
 // notices is how long a caller that reads by itself does not look whether its
-// context was cancelled. Deadlines it knows beforehand. Then it has a look, for lastLook,
-// at each other connection on which it would have read.
+// context was cancelled. Deadlines it knows beforehand. Then it has a look, for lastLook, at one
+// connection.
 const (
 	notices  = 10 * time.Millisecond
 	lastLook = 250 * time.Microsecond
@@ -34,7 +34,7 @@ const (
 // slackOf is how long the user's own functions may have kept the call, which are told of
 // each of its commands.
 func (h *History) slackOf(c *Call) (slack time.Duration) {
-	slack = time.Duration(len(h.Nodes)) * lastLook
+	slack = lastLook
 	if !c.Deadline {
 		slack += notices
 	}

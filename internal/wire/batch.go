@@ -184,16 +184,30 @@ func (b *Batch) Events() Events {
 	return b.lane.events
 }
 
-// Read lets the caller read its own replies, if the lane was idle when the
+// read lets the caller read its own replies, if the lane was idle when the
 // batch was enqueued and nobody needs the lane meanwhile. It returns when they
 // have arrived or the lane's background reader has taken over, in a few
-// milliseconds at most.
-func (b *Batch) Read(ctx context.Context) {
+// milliseconds at most. It reports whether they were late.
+func (b *Batch) read(ctx context.Context) (late bool) {
 	if b.reads {
 		b.reads = false
-		b.lane.readOwn(ctx, b)
+		return b.lane.readOwn(ctx, b)
+	}
+	return false
+}
+
+// leaveReading leaves the replies to the lane's background reader.
+func (b *Batch) leaveReading() {
+	if b.reads {
+		b.reads = false
+		b.lane.dropClaim(b)
 	}
 }
+
+// FlushCall writes what else the batch's caller has enqueued and not written. A pool that was
+// given the batch by its caller does so before it calls a user's function: nobody's bytes wait
+// for one.
+func (b *Batch) FlushCall() { b.call.Flush() }
 
 // Abandon gives up waiting, because of cause, for what has not arrived. The
 // replies that have arrived can be read. The lane goes on with what it holds

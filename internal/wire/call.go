@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 // however many batches there are, unless one of them ends with an error reply or with a
 // command that has no reply ([Batch.HasError]). Make it with [NewCall].
 //
-// The order of use: Begin, enqueue the batches, [Flush], Batch.Read, Wait or
-// Next; after Next also More and so on. One goroutine does all of this; the
+// The order of use: Begin, enqueue the batches and note with Mine those that the caller is to
+// write and to read, Flush, Read, Wait or Next; after Next also More and so on. One goroutine does all of this; the
 // lanes complete the batches from theirs. A Call whose Wait or Next returned an
 // error must not be used again, nor any of its batches be added to: lanes may
 // still hold them.
@@ -22,6 +23,7 @@ type Call struct {
 	alarm   atomic.Bool   // a batch has ended with an error since Next looked
 	early   atomic.Bool   // each batch that ends wakes Next, also without an error
 	done    chan struct{} // tells the caller to look again; may do so for nothing
+	mine    []*Batch      // that the caller is to write and to read
 }
 
 // NewCall returns a Call that can be used many times in turn.
@@ -33,6 +35,48 @@ func (c *Call) Begin(n int) {
 	c.pending.Store(int32(n) + 1)
 	c.alarm.Store(false)
 	c.early.Store(false)
+	c.mine = c.mine[:0]
+}
+
+// Mine notes a batch that the caller is to write and to read. See [Submitter].
+func (c *Call) Mine(b *Batch) { c.mine = append(c.mine, b) }
+
+// Flush writes the batches that are the caller's to write.
+func (c *Call) Flush() { Flush(c.mine) }
+
+// Read lets the caller read the replies to its batches. What is written last has its replies
+// last: while the caller sleeps for them, those to the others arrive. If a server lets the caller
+// wait, the lanes' background readers take over the others: a silent server must cost neither the
+// replies of the others nor the time until they are looked at.
+func (c *Call) Read(ctx context.Context) {
+	late, left := false, 0
+	for _, b := range slices.Backward(c.mine) {
+		if late {
+			b.leaveReading()
+			left++
+		} else {
+			late = b.read(ctx)
+		}
+	}
+	c.mine = c.mine[:0]
+	if left > 0 {
+		c.look()
+	}
+}
+
+// look waits for lastLook, even if the context has ended, for replies that have arrived.
+func (c *Call) look() {
+	over := time.NewTimer(lastLook)
+	defer over.Stop()
+	for waiting := c.pending.Add(-1) > 0; waiting; {
+		select {
+		case <-c.done:
+			waiting = c.pending.Load() > 0
+		case <-over.C:
+			waiting = false
+		}
+	}
+	c.pending.Add(1)
 }
 
 // Early makes Next return for each batch that ends, and once for those that have

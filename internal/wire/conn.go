@@ -76,7 +76,7 @@ func (c *errorConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 type Submitter interface {
 	// Submit enqueues the batch, lets it wait for room, or fails it, without
 	// blocking. Only if mine is set must the caller, who will wait for the
-	// batch, [Flush] it and call Batch.Read before it waits.
+	// batch, note it with [Call.Mine], and call Flush and Read before it waits.
 	Submit(b *Batch) (mine bool)
 	// Abandon gives up waiting for a batch that was submitted.
 	Abandon(b *Batch, cause error)
@@ -96,8 +96,9 @@ func RoundTrip(ctx context.Context, to Submitter, b *Batch) {
 	}
 	b.call.Begin(1)
 	if to.Submit(b) {
-		Flush([]*Batch{b})
-		b.Read(ctx)
+		b.call.Mine(b)
+		b.call.Flush()
+		b.call.Read(ctx)
 	}
 	if err := b.call.Wait(ctx); err != nil {
 		to.Abandon(b, err)

@@ -310,10 +310,7 @@ func (l *Lane) abandon(b *Batch, cause error) {
 		b.flush = false
 		l.write()
 	}
-	if b.reads {
-		b.reads = false
-		l.dropClaim(b)
-	}
+	b.leaveReading()
 }
 
 // Lanes are the lanes of one server among which a strategy chooses, by the Set.

@@ -11,12 +11,13 @@ import (
 
 var errNotACommand = fmt.Errorf("redislanes: the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
 
-// readOwn reads until b is complete, if b still has the claim.
-func (l *Lane) readOwn(ctx context.Context, b *Batch) {
+// readOwn reads until b is complete, if b still has the claim. It gives up after a few
+// milliseconds, and reports whether it has.
+func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 	l.mu.Lock()
 	if l.reader != claimed || l.claimant != b {
 		l.mu.Unlock()
-		return
+		return false
 	}
 	l.reader = caller
 	l.mu.Unlock()
@@ -31,6 +32,7 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) {
 	}
 	l.endRead()
 	l.events.Answered(l)
+	return interrupted(err)
 }
 
 // limitOwnRead makes the next read end soon: the caller must notice when its
