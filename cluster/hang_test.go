@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +23,11 @@ func TestAddrMapHangsOnce(t *testing.T) {
 		}, nodeA)
 		release := make(chan struct{})
 		defer close(release)
+		var asked atomic.Int32
 		hangs := false
 		client := w.open(t, cluster.Config{RefreshEvery: -1, AddrMap: func(addr string) string {
 			if hangs {
+				asked.Add(1)
 				<-release
 			}
 			return addr
@@ -37,7 +40,9 @@ func TestAddrMapHangsOnce(t *testing.T) {
 		}
 		began := time.Now()
 		require.Error(t, p.Do(soon(t, 100*time.Millisecond)))
-		require.LessOrEqual(t, time.Since(began), 250*time.Millisecond)
+		require.LessOrEqual(t, time.Since(began), 101*time.Millisecond)
+		synctest.Wait()
+		require.LessOrEqual(t, asked.Load(), int32(2), "for one redirect, and for a map")
 	})
 }
 

@@ -231,7 +231,7 @@ func (q asker) mapped(ctx context.Context, addr string) (to, wrong string, err e
 	if q.cfg.AddrMap == nil {
 		return addr, "", nil
 	}
-	to, err = wire.CallUser(ctx, "Config.AddrMap", func() (string, error) { return q.cfg.AddrMap(addr), nil }, nil)
+	to, err = wire.CallUser(ctx, "Config.AddrMap", 0, func() (string, error) { return q.cfg.AddrMap(addr), nil }, nil)
 	if err != nil {
 		return "", "", untranslated{err}
 	}

@@ -109,8 +109,7 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 }
 
 // dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
-// none, or if AddrMap fails. It takes until the context's deadline at most, but has no child of
-// the context: that may be used for the next call before a child has noticed its end.
+// none, or if AddrMap fails. It ends with the context at the latest.
 func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
 	switch {
 	case to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil:
@@ -118,15 +117,21 @@ func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
 	case ctx.Err() != nil: // an AddrMap that hangs would delay the call for each redirect
 		return ""
 	}
-	by := time.Now().Add(askTime)
-	if end, ends := ctx.Deadline(); ends && end.Before(by) {
-		by = end
-	}
-	own, cancel := context.WithDeadline(c.ctx, by)
+	// No child of the call's context: one may still look at it when the next call has it.
+	bounded, cancel := context.WithTimeout(c.ctx, askTime)
 	defer cancel()
-	addr, _, err := c.asker.mapped(own, to.Addr)
-	c.journal.Panicked(err)
-	return addr
+	mapped := make(chan string, 1)
+	go func() {
+		addr, _, err := c.asker.mapped(bounded, to.Addr)
+		c.journal.Panicked(err)
+		mapped <- addr
+	}()
+	select {
+	case addr := <-mapped:
+		return addr
+	case <-ctx.Done():
+		return ""
+	}
 }
 
 // node returns the node at the address, which a redirect named, making it if it is new;

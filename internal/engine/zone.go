@@ -44,7 +44,7 @@ func (q asker) locate(ctx context.Context, v *slots.Map) (err error) {
 // servers tell.
 func (q asker) zoneOf(ctx context.Context, n slots.NodeAddr) (zone string, err error) {
 	if q.cfg.ZoneOf != nil {
-		zone, err = wire.CallUser(ctx, "Config.ZoneOf", func() (string, error) { return q.cfg.ZoneOf(n.Addr), nil }, nil)
+		zone, err = wire.CallUser(ctx, "Config.ZoneOf", 0, func() (string, error) { return q.cfg.ZoneOf(n.Addr), nil }, nil)
 	}
 	if zone == "" {
 		zone = n.Zone

@@ -171,7 +171,7 @@ func (d *dialer) askCredentials(ctx context.Context) error {
 		username, password string
 		mayChange          bool
 	}
-	got, err := CallUser(ctx, "Dialer.Credentials", func() (l login, err error) {
+	got, err := CallUser(ctx, "Dialer.Credentials", endPatience, func() (l login, err error) {
 		l.mayChange = true
 		if l.username, l.password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &l.mayChange)); err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("Dialer.Credentials: %w", err)
@@ -187,7 +187,7 @@ func (d *dialer) askCredentials(ctx context.Context) error {
 func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
 	dial := func() (net.Conn, error) { return d.NetDial(ctx, network(addr), addr) }
 	if d.foreign {
-		conn, err = CallUser(ctx, "Dialer.NetDial", dial, func(late net.Conn) {
+		conn, err = CallUser(ctx, "Dialer.NetDial", endPatience, dial, func(late net.Conn) {
 			if late != nil {
 				_ = late.Close()
 			}
@@ -206,8 +206,9 @@ func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, er
 
 // CallUser calls a user's function on a goroutine of its own, as it may not end when the
 // context does. Such a goroutine is left behind; discard is for a result that it has yet. If the
-// context has ended, the error names the function and says how long it was waited for.
-func CallUser[T any](ctx context.Context, name string, f func() (T, error), discard func(T)) (T, error) {
+// context has ended, the error names the function and says how long it was waited for. The
+// patience is for functions that have the context, and take a moment to notice its end.
+func CallUser[T any](ctx context.Context, name string, patience time.Duration, f func() (T, error), discard func(T)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -233,12 +234,12 @@ func CallUser[T any](ctx context.Context, name string, f func() (T, error), disc
 		return r.value, waitedFor(ctx, name, began, r.err)
 	case <-ctx.Done():
 	}
-	patience := time.NewTimer(endPatience)
-	defer patience.Stop()
+	over := time.NewTimer(patience)
+	defer over.Stop()
 	select {
 	case r := <-returned:
 		return r.value, waitedFor(ctx, name, began, r.err)
-	case <-patience.C:
+	case <-over.C:
 	}
 	var none T
 	return none, waitedFor(ctx, name, began, ctx.Err())
@@ -254,7 +255,7 @@ func waitedFor(ctx context.Context, name string, began time.Time, err error) err
 
 // shakeHands does the handshake of TLS. A callback may not end.
 func shakeHands(ctx context.Context, conn *tls.Conn) error {
-	_, err := CallUser(ctx, "the TLS handshake, or a callback of Dialer.TLS,", func() (_ struct{}, err error) {
+	_, err := CallUser(ctx, "the TLS handshake, or a callback of Dialer.TLS,", endPatience, func() (_ struct{}, err error) {
 		defer guard.Catch("a callback of Dialer.TLS", &err)
 		return struct{}{}, conn.HandshakeContext(ctx)
 	}, nil)
