@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/setting"
 	"github.com/redislanes/redislanes/pipeline"
@@ -93,6 +94,8 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("limit: the client is nil: use the one that cluster.Config.New returned")
+	case !(*engine.Client)(client).Made():
+		return nil, errors.New("limit: the client was not made with cluster.Config.New: use one that it returned without an error")
 	case c.Instances < 0:
 		return nil, fmt.Errorf("limit: Config.Instances = %d: must not be negative", c.Instances)
 	case c.NearCache > mostNear:
@@ -110,6 +113,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
+	c.Observer = guard(c.Observer, client)
 	l := &Limiter{cfg: c, client: client, counters: pipeline.CountersConfig{}.New(client), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances), closed: make(chan struct{})}
 	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
@@ -189,16 +193,18 @@ func (l *Limit) Rule() Rule { return l.rule }
 //
 // Its round trips:
 //
-//   - none, if leases decide about all requests (see [Rule.NoLease]), or the near cache denies one;
-//   - one, for other calls that are allowed. The first token bucket at a server needs one more;
-//   - two, for other calls that are denied: the second gives back the hits. With CountDenied there
-//     is no second. After the budget it goes on in the background, and is tried again until the
-//     window ends;
+//   - none, if leases decide about all requests (see [Rule.NoLease]), if the near cache denies one,
+//     or if one costs more than its limit;
+//   - one, for other calls that are allowed. A server that does not know the script of token
+//     buckets yet needs one more;
+//   - two, for other calls that are denied and have counted hits: the second gives them back. A
+//     token bucket that denies has counted none. With CountDenied there is no second. After the
+//     budget it goes on in the background, and is tried again until the window ends;
 //   - two, for a call of several requests if one of them was denied before in this window: the
 //     first looks, the second counts;
 //   - one or two more, for a look, if the lease on its key changes meanwhile;
-//   - one more, for a bucket, if only Redis and the lease together have enough tokens, or if the
-//     lease gets more of them and those are too few.
+//   - one more, for a bucket, if neither Redis nor the lease alone has enough tokens, or if the
+//     call has waited for a refill that was too small.
 //
 // If the outcome of a hit or of a return is unknown, the hits stay counted until their window ends.
 // The limit may then allow fewer hits, never more.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -315,6 +316,8 @@ func TestMistakes(t *testing.T) {
 		require.Zero(t, l.count(t, limit, "k"))
 		_, err := Config{}.New(nil)
 		require.ErrorContains(t, err, "the client is nil")
+		_, err = Config{}.New(new(cluster.Client))
+		require.ErrorContains(t, err, "the client was not made with cluster.Config.New")
 		_, err = Config{NearCache: 1e9}.New(w.client)
 		require.ErrorContains(t, err, "Config.NearCache = 1000000000: must be at most")
 		_, err = Config{Budget: -1}.New(w.client)

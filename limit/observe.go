@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 )
 
 // An Observer is called with decisions and with what becomes of hits. limits.NewObserver makes one
-// for Prometheus. Many goroutines call it. It must be quick and must not block.
+// for Prometheus. Many goroutines call it. It must be quick and must not block. If it panics, the
+// client logs that, and the limiter goes on.
 type Observer interface {
-	// Decided is called at the end of each call of Allow, AllowAtMost and Acquire, by the
+	// Decided is called at the end of each call of Allow, AllowAtMost, Reserve and Acquire, by the
 	// goroutine that made the call. It must not keep or change its arguments. An Acquire has
 	// one request. Its Limit has the Name and Limit of the ConcurrencyRule, and its TTL as the
 	// Window.
@@ -19,6 +23,27 @@ type Observer interface {
 	// goroutine. n is the sum of their costs. The places of a Concurrency are hits, too:
 	// counted when they are taken, and returned or lost when they are no longer held.
 	Hits(limit *Limit, what Hits, n int64)
+}
+
+// guarded is an observer whose panics cost nobody their call.
+type guarded struct {
+	of     Observer
+	client *engine.Client
+}
+
+func guard(of Observer, client *cluster.Client) Observer {
+	if of == nil {
+		return nil
+	}
+	return guarded{of, (*engine.Client)(client)}
+}
+
+func (g guarded) Decided(took time.Duration, requests []Request, result Result) {
+	g.client.CallUser("limit.Observer.Decided", func() { g.of.Decided(took, requests, result) })
+}
+
+func (g guarded) Hits(of *Limit, what Hits, n int64) {
+	g.client.CallUser("limit.Observer.Hits", func() { g.of.Hits(of, what, n) })
 }
 
 // Hits says what became of hits in Redis, for metrics.

@@ -65,6 +65,9 @@ func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests 
 
 func partOf(r *Request, d *Decision, now time.Time) part {
 	p := part{limit: r.Limit, key: r.Key, from: d.from, until: now.Add(d.ResetAfter)}
+	if d.Leased { // the tokens of a lease lie ahead of what the bucket has
+		p.until = now.Add(r.Limit.rule.full())
+	}
 	switch {
 	case r.Look, !d.Allowed && !r.charges(): // of a limit in the shadow: given back
 		p.idle = true

@@ -49,6 +49,35 @@ func TestSettleIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestCancelOfALeaseIsTriedAgain: the tokens of a lease lie ahead of what the bucket has, and can be given
+// back until they have flowed in.
+func TestCancelOfALeaseIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(ledger)
+		l := w.limiter(t, Config{NearCache: -1, Observer: seen})
+		hit := Request{Limit: l.must(t, Rule{Name: "tokens", Limit: 100, Window: time.Minute, Algorithm: TokenBucket}), Key: "k"}
+		for range 9 {
+			require.True(t, l.Allow(t.Context(), hit).Allowed)
+			time.Sleep(500 * time.Millisecond)
+		}
+		r, result := l.Reserve(t.Context(), hit)
+		require.True(t, result.Each[0].Leased)
+		require.Less(t, result.Each[0].ResetAfter, 5*time.Second)
+		refuse := func(reply model.Refusal) {
+			for _, n := range w.model.Nodes() {
+				n.Refuse("evalsha", reply, 0)
+				n.Refuse("eval", reply, 0)
+			}
+		}
+		refuse(model.OutOfSpace)
+		require.ErrorContains(t, r.Cancel(t.Context()), "in the background")
+		time.Sleep(result.Each[0].ResetAfter + time.Second)
+		refuse("")
+		time.Sleep(time.Minute)
+		require.Zero(t, seen.sums()[HitsLost])
+	})
+}
+
 // TestSettleWithoutReplies: an adjustment that may have run is repeated for 20 s, and counts
 // once.
 func TestSettleWithoutReplies(t *testing.T) {

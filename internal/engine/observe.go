@@ -34,6 +34,9 @@ func end[S, I any](c *Client, name string, f func(context.Context, S, I), ctx co
 	}
 }
 
+// CallUser calls a function of the program. A panic in it is logged.
+func (c *Client) CallUser(name string, f func()) { c.journal.Call(name, f) }
+
 // tellOpened returns what the trace knows a new pool by, nil without one.
 func (n *node) tellOpened(u use) *redislanes.PoolInfo {
 	cfg := &n.client.cfg

@@ -177,6 +177,8 @@ var counters = []promise{
 			by: instead("max(h.Total, a.cost)", "h.Total"), tests: "./limit TestLostCount"},
 	}},
 	{"a reservation comes to its actual cost, once", []mutant{
+		{fault: "the tokens of a lease are given up before they have flowed in", at: "limit.partOf",
+			by: never("d.Leased"), tests: "./limit TestCancelOfALeaseIsTriedAgain"},
 		{fault: "an adjustment that is sent again counts twice", at: "limit.runOnce",
 			by: spelled(`redis.call("GET", KEYS[2])`, "false"), tests: "./limit TestSettleOnce"},
 		{fault: "a reservation is settled twice", at: "limit.Reservation.Settle",

@@ -1,0 +1,38 @@
+package limit
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A rude observer panics.
+type rude struct{ decisions, hits atomic.Int64 }
+
+func (r *rude) Decided(time.Duration, []Request, Result) { r.decisions.Add(1); panic("Decided") }
+func (r *rude) Hits(*Limit, Hits, int64)                 { r.hits.Add(1); panic("Hits") }
+
+// TestPanickingObserver costs no call its result, no denied call its hits, and does not end the
+// process from a goroutine that refills a lease.
+func TestPanickingObserver(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				observer := new(rude)
+				w := newWorld(t)
+				l := w.limiter(t, Config{Observer: observer, NearCache: -1})
+				atWindow(24 * time.Hour)
+				few := l.must(t, Rule{Name: "few", Limit: 2, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true})
+				used := warm(t, l, Request{Limit: l.must(t, Rule{Name: "many", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"})
+				require.False(t, l.Allow(t.Context(), Request{Limit: few, Key: "k", Cost: 2}, Request{Limit: l.must(t, Rule{Name: "none", Window: time.Hour}), Key: "k"}).Allowed)
+				granted, _ := l.AllowAtMost(t.Context(), Request{Limit: few, Key: "k", Cost: 3})
+				require.EqualValues(t, 2, granted, "those of the denied call are back")
+				require.EqualValues(t, used+2, observer.decisions.Load())
+				require.Greater(t, observer.hits.Load(), int64(3))
+			})
+		})
+	}
+}
