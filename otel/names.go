@@ -3,6 +3,7 @@ package redisotel
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"strconv"
 	"sync"
@@ -15,12 +16,12 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// mostEntries bounds what a cache holds. There are no more commands than a program
-// uses, but it may make up names.
+// mostEntries bounds what a cache holds. A program may make up names of commands, and
+// addresses come and go.
 const mostEntries = 1024
 
-// A cache makes each of its values once. Reading it takes no lock and does not
-// allocate. The zero value is ready to use.
+// A cache makes each of its values once, until it is full: then it begins anew. Reading it takes
+// no lock and does not allocate. The zero value is ready to use.
 type cache[K comparable, V any] struct {
 	values atomic.Pointer[map[K]V]
 	mu     sync.Mutex // guards the changing of values
@@ -35,14 +36,9 @@ func (c *cache[K, V]) get(k K, make func(K) V) V {
 	v := make(k)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := map[K]V{k: v}
-	if values := c.values.Load(); values != nil {
-		if len(*values) >= mostEntries {
-			return v
-		}
-		for k, v := range *values {
-			next[k] = v
-		}
+	next := map[K]V{}
+	if values := c.values.Load(); values != nil && len(*values) < mostEntries {
+		maps.Copy(next, *values)
 	}
 	next[k] = v
 	c.values.Store(&next)

@@ -100,8 +100,7 @@ func ourKeys(ctx context.Context, client *cluster.Client, keys []string) ([]int6
 
 	p := pipeline.New(client)
 	for i, key := range keys {
-		replies[i] = p.IncrBy(key, 1)
-		p.ExpireNX(key, time.Minute)
+		replies[i] = p.Count(key, 1, time.Minute)
 	}
 	_ = p.Do(ctx) // each reply has its own error
 	for i := range keys {

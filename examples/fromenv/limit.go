@@ -27,8 +27,7 @@ var rules = []rule{
 }
 
 // at returns the key that counts the hits of the window which now is in. The
-// window's number is part of it: so each window begins at 0, however often the
-// EXPIRE of each hit moves the key's end, and any version of Redis will do.
+// window's number is part of it, so each window begins at 0.
 func (r rule) at(now time.Time) string {
 	return fmt.Sprintf("%s:%d", r.key, now.UnixNano()/int64(r.window))
 }
@@ -40,14 +39,12 @@ func limit(ctx context.Context, client *cluster.Client, now time.Time, timeout t
 	p := pipeline.New(client)
 	totals := make([]pipeline.Reply, len(rules))
 	for i, r := range rules {
-		key := r.at(now)
-		totals[i] = p.IncrBy(key, 1)
-		p.Expire(key, r.window)
+		totals[i] = p.Count(r.at(now), 1, r.window)
 	}
 	err := p.Do(ctx)
 	for i, r := range rules {
 		verdict := "ok"
-		n, err := totals[i].Int() // of INCRBY: if only EXPIRE failed, the hit was counted
+		n, err := totals[i].Int()
 		switch {
 		case errors.Is(err, redislanes.ErrUnknownOutcome):
 			verdict = "let through, perhaps counted: " + err.Error()

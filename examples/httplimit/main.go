@@ -41,7 +41,7 @@ func main() {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello\n")) })
 	http.Handle("/", limiter.Handler(hello, func(r *http.Request) []limit.Request {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		return []limit.Request{{Limit: perMinute, Key: host}} // of several limits, all count the request or none does
+		return []limit.Request{{Limit: perMinute, Key: host}} // with several limits, all count the request or none does
 	}))
 	http.Handle("/metrics", promhttp.Handler())
 	server := &http.Server{Addr: *listen}

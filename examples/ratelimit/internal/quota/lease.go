@@ -92,6 +92,7 @@ type lease struct {
 	held, want, limit int64
 	clients           int64         // at least 1; 0 for spent hits
 	ttl               time.Duration // 0 gives it back
+	ends              time.Time     // of spent hits
 	number            int64         // of the call
 
 	amount, target int64

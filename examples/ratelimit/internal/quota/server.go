@@ -48,6 +48,7 @@ type Server struct {
 	set     *rules.Set // that subscriptions follow
 	streams map[*stream]bool
 	buckets map[string]*bucket
+	owed    []*bucket // that nobody uses, and whose spent hits Redis does not have yet
 	next    share.ID
 	without time.Time // since when leases cannot be renewed; zero: they can
 }
