@@ -41,8 +41,8 @@ var (
 var ErrRefused = errors.New("refused by the server")
 
 var (
-	// ErrExhausted says that the pool has no free connection and that no more
-	// callers may wait. It wraps ErrNotSent.
+	// ErrExhausted says that the pool has no free connection, and that FailFast is set or
+	// MaxWaiters callers wait already. It wraps ErrNotSent.
 	ErrExhausted = fmt.Errorf("pool exhausted: %w", ErrNotSent)
 
 	// ErrClosed says that the client, pool, Counters or Limiter was closed; the text

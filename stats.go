@@ -47,7 +47,7 @@ type PoolStats struct {
 	Dedicated int // dedicated connections that have a user
 	Extra     int // dedicated connections, with or without a user, and lanes for slow commands; 0 unless the pool is laned
 
-	// The PING of an idle connection is no batch, here and above.
+	// None of the counts here and above includes the PING of an idle connection.
 	Capacity     int   // batches that may be in flight at a time
 	InFlight     int   // batches in flight
 	LaneInFlight []int // batches in flight on each open lane; nil unless the pool is laned
@@ -120,12 +120,12 @@ func (s PoolStats) Saturation() float64 {
 // Reasons why connections are closed, as PoolStats.Closes counts them.
 const (
 	CloseByClient  = "client"   // the pool was closed, or its server has left the cluster
-	CloseIdle      = "idle"     // the pool shrank
+	CloseIdle      = "idle"     // the pool shrank, or a dedicated connection was idle
 	CloseStalled   = "stalled"  // the server was silent too long
 	CloseByServer  = "server"   // the server hung up
 	CloseTimeout   = "timeout"  // the socket accepted no bytes
-	CloseProtocol  = "protocol" // the server sent something that is not RESP
-	CloseUnclean   = "unclean"  // its user left a transaction or another changed state behind
+	CloseProtocol  = "protocol" // the server sent something that is not RESP, or more than lanes.Limits allow
+	CloseUnclean   = "unclean"  // its user left it in a state that could not be reset
 	CloseRenewed   = "renewed"  // the address may lead to another server now
 	CloseAged      = "aged"     // it reached MaxAge, or missed an AUTH because its user kept it too long
 	CloseIOFailure = "io"       // reset, unreachable and other errors of the network
@@ -142,7 +142,7 @@ func CloseReasons() []string {
 // Reasons why a pool with a range of sizes changes its target, as in Resize.
 const (
 	GrowWaiters    = "waiters"    // callers waited
-	GrowSaturation = "saturation" // more than 90 % in use
+	GrowSaturation = "saturation" // more than 90 % in use; at the minimum, more than all
 	ShrinkQuiet    = "quiet"      // less than 30 % in use for IdleTimeout
 )
 

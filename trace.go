@@ -52,8 +52,8 @@ type Trace struct {
 	ConnClosed func(c CloseInfo)
 
 	// TopologyChanged is called once a map of the slots is in use that differs from the one
-	// before, the first map included. A MOVED alone is no reason: the map that is
-	// fetched because of it is, if it differs. The next map is fetched when the function has returned.
+	// before, the first map included. A MOVED alone does not call it. A map that is
+	// fetched after a MOVED does, if it differs. The next map is fetched when the function has returned.
 	TopologyChanged func(c TopologyChange)
 
 	// Stats is called once, before Config.New returns, with Client.Stats. If it returns an

@@ -53,9 +53,9 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 //
 // For an error of the server, errors.As finds a resp3.SimpleError with the text as it was
 // sent, as with radix itself; the printed error has no arguments. A [redislanes.Error] wraps
-// it. On a dedicated connection it does so only if the error says that the command was not
-// executed (see [redislanes.ErrRefused]). Such an error is always that of the call, also if a
-// receiver takes errors for values.
+// it. On a dedicated connection, only an error that says that the command was not executed
+// ([redislanes.ErrRefused]) is wrapped. Do returns such an error even if the receiver accepts
+// errors as values.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.engine().Do(ctx, action)
 }
@@ -63,7 +63,7 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 // Cmd sends one command and follows redirects. It returns the reply, or the error as a
 // reply, at the latest when the context ends. The keys must be in one slot.
 //
-// Arguments are strings, []byte, numbers, bools and encoding.TextMarshalers, also those of named
+// Arguments are strings, []byte, numbers, bools (sent as 1 or 0) and encoding.TextMarshalers, also those of named
 // types such as json.RawMessage. Each element of a slice, map or struct of these becomes an
 // argument, as with radix.FlatCmd. A time.Duration is refused: some commands take seconds and some
 // take milliseconds.

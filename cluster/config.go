@@ -27,8 +27,8 @@ type Config struct {
 	Dialer lanes.Dialer
 
 	// RefreshEvery is how often the map of the slots is fetched even if
-	// nothing hints at a change. Default 15 s, at least 50 ms, which is as fast as
-	// hints are followed; negative for never.
+	// nothing hints at a change. Default 15 s, at least 50 ms; negative for
+	// never.
 	RefreshEvery time.Duration
 
 	// MaxRedirects is how many MOVED and ASK each command follows at once, one behind the

@@ -64,7 +64,7 @@ func (r Reply) Text() (string, error) {
 // Bytes is Text without a copy. Do not change the result. In a pipeline it is valid until Reset.
 func (r Reply) Bytes() ([]byte, error) { return engine.Reply(r).Bytes() }
 
-// IsNull reports whether Redis replied null.
+// IsNull reports whether Redis replied null. It is false if the command failed.
 func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
 
 // Into decodes the reply into the value that into points to, by radix's rules (package resp3). Use

@@ -33,9 +33,10 @@ const (
 // rediss is TLS 1.2 or newer with the system's certificates, and rediss-sentinel the
 // same to the Sentinels as to the servers. User and password are those of the
 // servers; what is special in a URL is percent-encoded in them. The port is 6379
-// by default, 26379 for Sentinels. Whether there is a cluster is asked of the server.
+// by default, 26379 for Sentinels. The client finds out whether the servers are a
+// cluster.
 //
-// Parameters are db, which is the database, too; client_name; protocol (2 or 3);
+// Parameters are db, another way to name the database; client_name; protocol (2 or 3);
 // timeout and write_timeout (durations such as 500ms); standalone, lazy and warm
 // (true or false); and for Sentinels master_name, sentinel_username and sentinel_password.
 //

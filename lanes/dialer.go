@@ -77,9 +77,9 @@ type Dialer struct {
 	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
 	// Default 15 s, at least 1 s.
 	//
-	// On Linux, without NetDial, a TCP connection also ends when the server's kernel has not
-	// acknowledged sent bytes, or a probe, or has had no room for more, for WriteTimeout and at
-	// least 10 s (TCP_USER_TIMEOUT). The kernel of a paused server acknowledges while it has room.
+	// On Linux, without NetDial, TCP_USER_TIMEOUT is WriteTimeout, but at least 10 s. The
+	// connection ends if the server's kernel acknowledges no bytes and no probes for that long, or
+	// has no room for more bytes. The kernel of a paused server acknowledges while it has room.
 	KeepAlive time.Duration
 
 	// Limits bound what a reply may cost; zero fields take their defaults.

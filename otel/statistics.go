@@ -85,8 +85,8 @@ func (o *Observer) readStats(stats func() redislanes.Stats) error {
 	return err
 }
 
-// Close ends what is read from the client's statistics. Call it when the client is
-// closed and others live on with the same MeterProvider.
+// Close stops reporting the client's statistics. Call it after closing the client, if the
+// MeterProvider stays in use.
 func (o *Observer) Close() error {
 	o.stats.mu.Lock()
 	defer o.stats.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // Adaptive is a pool like [Fixed] with a number of connections that follows the load. The load
 // is the number of batches and users that have a connection or wait for one.
 //
-//   - The pool grows at once when a caller waits, or when the load is over 90 % of the target.
-//     The new target is load ÷ 75 %.
+//   - The pool grows at once when a caller waits, or when the load is over 90 % of the target. At
+//     Min it grows only when the load is over Min. The new target is load ÷ 75 %.
 //   - The pool shrinks when the load has been below 30 % of the target for IdleTimeout. The new
 //     target is Min if Min carries the highest load of that time, or else that load ÷ 75 %.
 //
@@ -26,7 +26,7 @@ type Adaptive struct {
 
 	// IdleTimeout is how long the load must be low before the pool shrinks. The pool may
 	// shrink up to a second later. Make it longer than the time between bursts, so that each
-	// burst finds the connections open. Default 10 s.
+	// burst finds the connections open. Default 10 s, at least 1 ms.
 	IdleTimeout time.Duration
 
 	Options

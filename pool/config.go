@@ -63,7 +63,8 @@ type Options struct {
 	//   - Any byte or answer ends the suspicion.
 	//
 	// A server that answers on another connection is not suspect, as in a graceful failover.
-	// While no connection is left and callers wait, a dial without an answer is a silence.
+	// If no connection is left and callers wait, an unanswered dial counts as a silence of the
+	// server.
 	StallTimeout time.Duration
 
 	// PauseTimeout is how long one connection may be silent while batches are in flight on it
@@ -85,8 +86,8 @@ type Options struct {
 	// If all lanes are in doubt and no more may be opened, all are used.
 	PauseTimeout time.Duration
 
-	// PingEvery is how long a connection is idle before the pool sends it a PING. The PING
-	// counts as a batch in flight for StallTimeout and PauseTimeout. Default 10 s, at least
+	// PingEvery is how long a connection is idle before the pool sends it a PING. StallTimeout
+	// and PauseTimeout apply to a PING without an answer as to a batch. Default 10 s, at least
 	// 10 ms; negative for never.
 	PingEvery time.Duration
 

@@ -29,7 +29,7 @@ type Laned struct {
 	MaxLanes int
 
 	// IdleTimeout is how long the load must be low before lanes leave, and how long a
-	// dedicated connection is idle before it is closed. Default 10 s.
+	// dedicated connection is idle before it is closed. Default 10 s, at least 1 ms.
 	IdleTimeout time.Duration
 
 	// Strategy chooses the lane for each batch. Default lanes.FirstFit. A batch of slow

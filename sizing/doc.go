@@ -6,7 +6,7 @@
 // connections (pool.Fixed), [ErlangC], [ExpectedWait] and [QueueWait] requests that
 // come at a rate, [CollisionProbability] how often batches share one of the lanes of
 // a pool.Laned, and [BlockedShare] how often a request waits behind a slow one there.
-// What each is worth beside measurements is in docs/sizing.md.
+// docs/sizing.md says when to use each.
 //
 // All functions are pure. Values out of range are clamped as each says; none
 // panics.

@@ -1,6 +1,6 @@
-// Scale asks what this machine cannot show by measuring a cluster: what the client
-// itself can carry, what a very large cluster costs it, and what a fleet of instances
-// does to the node of one hot key.
+// Command scale measures what a cluster on one machine cannot show: the limits of the client
+// itself, the cost of a very large cluster and, by simulation, the load of a fleet of instances
+// on the node of one hot key.
 //
 //	go run ./bench/scale -raw bench/raw/scale.jsonl
 //	go run ./bench/scale -memory -raw bench/raw/memory.jsonl

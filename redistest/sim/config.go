@@ -14,11 +14,11 @@ import (
 type Config struct {
 	// Seed decides everything that is random: node IDs, jitter, and what Trouble does.
 	Seed uint64
-	// Primaries is how many there are, 3 by default. They share the slots evenly.
+	// Primaries is how many there are, 3 by default and 100 at most. They share the slots evenly.
 	Primaries int
-	// Replicas is how many replicas each primary has, 1 by default; -1 stands for none.
+	// Replicas is how many replicas each primary has, 1 by default and 10 at most; -1 stands for none.
 	Replicas int
-	// Sentinels is how many Sentinels there are. If there are any, the servers have no
+	// Sentinels is how many Sentinels there are, 10 at most. If there are any, the servers have no
 	// cluster mode, there is one primary, and Sentinels name it SentinelName.
 	Sentinels int
 	// Latency is how long bytes travel, in each direction; 250 µs by default. A random

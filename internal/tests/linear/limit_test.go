@@ -164,8 +164,8 @@ func judge(t *testing.T, limits map[string]int64, ops []porcupine.Operation, wat
 	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(limitModel(limits), ops, 30*time.Second))
 }
 
-// TestLimitModel: the check of TestLimitIsLinearizable can fail. A real history would be searched
-// for too long.
+// TestLimitModel: the check of TestLimitIsLinearizable rejects wrong histories. They are short,
+// because the search through a long wrong one takes too long.
 func TestLimitModel(t *testing.T) {
 	hit := func(process int, call, end int64, allowed, leased bool) porcupine.Operation {
 		return porcupine.Operation{ClientId: process, Call: call, Return: end, Output: decision{Name: "a", Process: process, Allowed: allowed, Leased: leased}}
