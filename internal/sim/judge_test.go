@@ -36,7 +36,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"expected", "two commands are alike", func(h *History) { h.Calls[2].Commands[1].Text = h.Calls[2].Commands[0].Text }},
 		{"returns", "a call hangs", func(h *History) { h.Calls[0].Ended = -1 }},
 		{"returns", "a call takes for ever", func(h *History) { h.Calls[0].Ended += time.Hour }},
-		{"returns", "a call is late", func(h *History) { h.Calls[1].Ended++ }},
+		{"returns", "a call is late", func(h *History) { h.Calls[1].Ended += lastLook + 1 }},
 		{"outcome", "no outcome", func(h *History) { h.Calls[4].Commands[0].Outcome = Pending }},
 		{"outcome", "two outcomes", func(h *History) { h.Calls[4].Commands[0].settle("", errors.Join(errNotSent, errUnknown)) }},
 		{"outcome", "an error without an outcome", func(h *History) { h.Calls[4].Commands[0].settle("", errors.New("?")) }},
