@@ -94,7 +94,7 @@ func splitAddrs(list string) ([]string, error) {
 	addrs := strings.Split(list, ",")
 	for i, addr := range addrs {
 		if addrs[i] = strings.TrimSpace(addr); addrs[i] == "" {
-			return nil, fmt.Errorf("-addrs: address %d of %d is empty", i+1, len(addrs))
+			return nil, fmt.Errorf("-addrs: address %d is empty", i+1)
 		}
 	}
 	return addrs, nil
