@@ -14,9 +14,8 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestSlowStrategyOfOneNode: a strategy that is asked about one node does not hold up what the same
-// pipeline has for another node, nor other callers there, whose commands are behind those of the
-// pipeline.
+// TestSlowStrategyOfOneNode: a pipeline has commands for two nodes. While the strategy thinks about
+// the second node, the commands for the first one are sent, and so are those of other callers.
 func TestSlowStrategyOfOneNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = time.Second

@@ -25,7 +25,7 @@ type Observer interface {
 	Hits(limit *Limit, what Hits, n int64)
 }
 
-// guarded is an observer whose panics cost nobody their call.
+// guarded calls an observer. If that panics, the client logs it.
 type guarded struct {
 	of     Observer
 	client *engine.Client

@@ -20,8 +20,8 @@ import (
 // addresses come and go.
 const mostEntries = 1024
 
-// A cache makes each of its values once, until it is full: then it begins anew. Reading it takes
-// no lock and does not allocate. The zero value is ready to use.
+// A cache keeps the values that it has made. When it is full, it drops them all. Reading it takes no
+// lock and does not allocate. The zero value is ready to use.
 type cache[K comparable, V any] struct {
 	values atomic.Pointer[map[K]V]
 	mu     sync.Mutex // guards the changing of values

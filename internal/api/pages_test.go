@@ -37,7 +37,7 @@ var repository = sync.OnceValues(func() (map[string]string, error) {
 	return all, err
 })
 
-// files returns the texts of the repository's files, by name, of those whose names have the suffix.
+// files returns the texts of the files in the repository whose names end in the suffix, by name.
 func files(t *testing.T, suffix string) map[string]string {
 	t.Helper()
 	all, err := repository()

@@ -37,7 +37,7 @@ func TestFailedAddrMapWithholds(t *testing.T) {
 	}
 }
 
-// A waited context counts who waits for its end.
+// A waited context counts the calls of Done.
 type waited struct {
 	context.Context
 	by atomic.Int32

@@ -33,7 +33,7 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 		b.Fail(a.addr, a.tooManyWait())
 		return false
 	case waiting == 0:
-		if a.Strategy != nil {
+		if a.Strategy != nil { // a user's function, which may take its time
 			b.FlushCall()
 		}
 		set := a.set.Load()

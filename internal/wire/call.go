@@ -13,8 +13,8 @@ import (
 // however many batches there are, unless one of them ends with an error reply or with a
 // command that has no reply ([Batch.HasError]). Make it with [NewCall].
 //
-// The order of use: Begin, enqueue the batches and note with Mine those that the caller is to
-// write and to read, Flush, Read, Wait or Next; after Next also More and so on. One goroutine does all of this; the
+// The order of use: Begin, enqueue the batches, note those that are the caller's with Mine, Flush,
+// Read, Wait or Next; after Next also More and so on. One goroutine does all of this; the
 // lanes complete the batches from theirs. A Call whose Wait or Next returned an
 // error must not be used again, nor any of its batches be added to: lanes may
 // still hold them.
@@ -44,10 +44,9 @@ func (c *Call) Mine(b *Batch) { c.mine = append(c.mine, b) }
 // Flush writes the batches that are the caller's to write.
 func (c *Call) Flush() { Flush(c.mine) }
 
-// Read lets the caller read the replies to its batches. What is written last has its replies
-// last: while the caller sleeps for them, those to the others arrive. If a server lets the caller
-// wait, the lanes' background readers take over the others: a silent server must cost neither the
-// replies of the others nor the time until they are looked at.
+// Read lets the caller read the replies to its batches, beginning with the batch that was written
+// last: while the caller waits for that, the replies to the others arrive. If a reply is late, the
+// lanes' background readers read the rest, so that silent servers are not waited for one by one.
 func (c *Call) Read(ctx context.Context) {
 	late, left := false, 0
 	for _, b := range slices.Backward(c.mine) {
