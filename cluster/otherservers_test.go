@@ -32,6 +32,7 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 		"Dragonfly's cluster":  {"READWRITE": dragonfly, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
 		"Kvrocks":              {"CLUSTER MYID": kvrocksMyID, "CLUSTER": kvrocks},
 		"a cluster of Kvrocks": {"CLUSTER MYID": kvrocksMyID},
+		"a cluster with IDs":   {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
 		"nobody's cluster":     {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": odd, "CLUSTER NODES": odd},
 		"nobody's server":      {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": odd, "CLUSTER": kvrocks, "ROLE": odd},
 	} {

@@ -82,11 +82,19 @@ func (r *refresher) unreached(ctx context.Context, all []slots.Renaming) (failed
 
 // reach dials the new address and makes sure that the node answers there.
 func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
-	purpose := wire.Purpose{Admits: func(_ string, mode, id []byte) error {
-		if told := slots.NodeID(id); slots.IsAlone(mode, id) || told != "" && told != r.ID {
-			return fmt.Errorf("%w: it is not the node that had the address %s", redislanes.ErrNotMember, r.From)
+	return c.asker.reach(ctx, c.renamedPurpose(r), r.To)
+}
+
+// renamedPurpose asks what any connection asks, and admits the one node.
+func (c *Client) renamedPurpose(r slots.Renaming) wire.Purpose {
+	purpose := c.purpose(asPrimary)
+	if purpose.Admits != nil {
+		purpose.Admits = func(_ string, mode, id []byte) error {
+			if told := slots.NodeID(id); slots.IsAlone(mode, id) || told != "" && told != r.ID {
+				return fmt.Errorf("%w: it is not the node that had the address %s", redislanes.ErrNotMember, r.From)
+			}
+			return nil
 		}
-		return nil
-	}}
-	return c.asker.reach(ctx, purpose, r.To)
+	}
+	return purpose
 }

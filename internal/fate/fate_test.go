@@ -23,6 +23,7 @@ func TestOf(t *testing.T) {
 
 		"TRYAGAIN Multiple keys request during rehashing of slot":                                      TryAgain,
 		"CLUSTERDOWN Hash slot not served":                                                             Unserved,
+		"ERR Cluster is not yet configured":                                                            Down,
 		"CLUSTERDOWN The cluster is down":                                                              Down,
 		"CLUSTERDOWN The cluster is down and only accepts read commands":                               Down,
 		"LOADING Redis is loading the dataset in memory":                                               Down,

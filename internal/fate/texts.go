@@ -18,6 +18,7 @@ var special = []struct {
 	{"ERR This instance has cluster support disabled", ClusterDisabled},
 	{"ERR Cluster is disabled", ClusterDisabled},         // Dragonfly, also a part of a cluster to READWRITE
 	{"ERR Cluster mode is not enabled", ClusterDisabled}, // Kvrocks
+	{"ERR Cluster is not yet configured", Down},          // Dragonfly, before its first configuration
 	{"ERR increment or decrement would overflow", Overflow},
 
 	{"ERR unknown command", Unknown},

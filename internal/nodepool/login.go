@@ -158,8 +158,5 @@ func (p *Pool) askLogin() {
 	}
 }
 
-// loginAfter returns when credentials are asked for again. A part of the time is by
-// chance, so that pools do not ask together.
-func (p *Pool) loginAfter(now time.Time) time.Time {
-	return now.Add(p.dialer.ReauthEvery - rand.N(p.dialer.ReauthEvery/10+1))
-}
+// loginAfter returns when credentials are asked for again.
+func (p *Pool) loginAfter(now time.Time) time.Time { return now.Add(spread(p.dialer.ReauthEvery)) }

@@ -119,14 +119,16 @@ func (p *Pool) drainLocked(why error, which func(*member) bool) (any bool) {
 	return any
 }
 
-// retirementLocked returns when a connection that is made now is to leave; zero for
-// never. A part of the age is by chance, so that connections that were made together,
-// also by many processes, are not replaced together.
+// spread returns up to a tenth less, by chance, so that pools and processes that began together
+// do not go on together.
+func spread(d time.Duration) time.Duration { return d - rand.N(d/10+1) }
+
+// retirementLocked returns when a connection that is made now is to leave; zero for never.
 func (p *Pool) retirementLocked(now time.Time) time.Time {
 	if p.MaxAge == 0 {
 		return time.Time{}
 	}
-	return now.Add(p.MaxAge - rand.N(p.MaxAge/10+1))
+	return now.Add(spread(p.MaxAge))
 }
 
 // rotateLocked has connections leave that have reached their age, each when nothing is in flight

@@ -62,7 +62,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 	for _, f := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&d.Timeout, 5 * time.Second}, {&d.WriteTimeout, 5 * time.Second}, {&d.KeepAlive, 15 * time.Second}} {
+	}{{&d.Timeout, defaultTimeout}, {&d.WriteTimeout, defaultWriteTimeout}, {&d.KeepAlive, defaultKeepAlive}} {
 		if *f.field == 0 {
 			*f.field = f.value
 		}

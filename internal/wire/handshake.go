@@ -96,7 +96,9 @@ func (p Purpose) questions() []step {
 	case p.ReadOnly:
 		steps = append(steps, step{"READONLY", nil, should})
 	case p.Admits != nil:
-		steps = append(steps, step{"READWRITE", nil, asks}) // changes nothing: it is the default
+		// It changes nothing: it is the default. The reply is needed only from a server that does
+		// not tell its ID.
+		steps = append(steps, step{"READWRITE", nil, tells})
 	}
 	if p.Admits != nil {
 		steps = append(steps, step{"CLUSTER", []string{"MYID"}, asks})
@@ -205,8 +207,8 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 type replyStream struct {
 	conn   net.Conn
 	framer *resp.Framer
-	chunk  [4096]byte // one read; used again, so that endless pushes cost no memory
-	buf    []byte     // what is unread of it
+	chunk  [readChunk]byte // used again, so that endless pushes cost no memory
+	buf    []byte          // what is unread of it
 
 	tls     *tls.Config // nil: not over TLS
 	plain   bool        // not over TLS, and perhaps for that reason without an answer

@@ -5,8 +5,13 @@ import (
 	"time"
 )
 
-// All times of the package, but for the defaults of Dialer ([WithDefaults]).
+// All times of the package.
 const (
+	// The defaults of a Dialer.
+	defaultTimeout      = 5 * time.Second
+	defaultWriteTimeout = 5 * time.Second
+	defaultKeepAlive    = 15 * time.Second
+
 	// ownReadMin to ownReadMax is how long a caller reads its own replies. A deadline is
 	// only set anew when less than ownReadMin of the last one is left.
 	ownReadMin = 3 * time.Millisecond
@@ -95,6 +100,13 @@ const (
 
 	// maxSaid is how much of an error's text is kept: the server says how long it is.
 	maxSaid = 64 << 10
+
+	// readChunk is one read of replies that are taken one by one: those of a handshake, and of
+	// a connection that radix decodes.
+	readChunk = 4 << 10
+
+	// radixLine is the longest line that radix reads.
+	radixLine = 4 << 10
 )
 
 // A Surplus counts the uses in a row of a memory that is larger than may be kept, and that

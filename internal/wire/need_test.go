@@ -57,7 +57,7 @@ func TestRefusedSteps(t *testing.T) {
 		"SETINFO LIB-VER": {want: tells, before: 1},
 		"PING":            {d: lanes.Dialer{NoSetInfo: true}, want: asks},
 		"ROLE":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Role: true}, want: asks},
-		"READWRITE":       {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, after: 1, want: asks},
+		"READWRITE":       {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, after: 1, want: tells},
 		"MYID":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, before: 1, want: asks},
 		"READONLY": {
 			d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{ReadOnly: true},

@@ -13,11 +13,11 @@ type wholeConn struct {
 	net.Conn
 	limits resp.Limits
 	framer *resp.Framer
-	chunk  [4096]byte // one read
-	unread []byte     // the rest of chunk
-	reply  []byte     // that is being read
-	whole  []byte     // the rest of the last reply, for Read
-	broken error      // after it there is no reply
+	chunk  [readChunk]byte
+	unread []byte // the rest of chunk
+	reply  []byte // that is being read
+	whole  []byte // the rest of the last reply, for Read
+	broken error  // after it there is no reply
 }
 
 // newWholeConn: MONITOR tells of a command in one line, which may have a bulk string.
@@ -66,8 +66,7 @@ func (c *wholeConn) frame() {
 
 // shortLine returns a status as a bulk string if it is longer than a line that radix reads.
 func shortLine(reply []byte) []byte {
-	const most = 4096
-	if len(reply) <= most || reply[0] != '+' {
+	if len(reply) <= radixLine || reply[0] != '+' {
 		return reply
 	}
 	return resp.AppendBulk(nil, string(reply[1:len(reply)-len("\r\n")]))
