@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestCrowd: more callers on one key than the default pool has in flight all get their
@@ -17,8 +19,9 @@ import (
 func TestCrowd(t *testing.T) {
 	const callers = 12_000
 	server := servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{}, server.Addrs())
-	ctx := t.Context() // however slow the machine is
+	// However slow the machine is: the one that reads replies waits for its turn behind all callers.
+	client := open(t, cluster.Config{Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}}, server.Addrs())
+	ctx := t.Context()
 	var all sync.WaitGroup
 	start := make(chan struct{})
 	for range callers {

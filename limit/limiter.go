@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -82,6 +83,17 @@ type Limiter struct {
 	life    context.Context // of what gives hits back; ends a budget after Close
 	end     context.CancelFunc
 }
+
+// String describes the limiter by its client.
+func (l *Limiter) String() string {
+	if l == nil {
+		return "limit.Limiter(nil)"
+	}
+	return fmt.Sprintf("limit.Limiter{%v}", l.client)
+}
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (l *Limiter) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, l.String()) }
 
 // New is c.New(client).
 //
@@ -221,6 +233,14 @@ func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 // allowAt decides in the windows of now, which is not when the call began in tests
 // alone.
 func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request) Result {
+	result := l.allowed(ctx, now, began, requests)
+	if l.cfg.Observer != nil { // which Close does not wait for: it may call Close
+		l.show(time.Since(began), requests, result)
+	}
+	return result
+}
+
+func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []Request) Result {
 	c := l.calls.Get().(*call)
 	c.each = make([]Decision, len(requests))
 	entered := l.inside.Enter()
@@ -241,17 +261,12 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 	for i := range c.each {
 		c.each[i].noteLeft(ctx)
 	}
-	var result Result
 	if owes {
-		result = l.takeBack(ctx, c)
-	} else {
-		c.remember(l)
-		result = c.result()
-		l.done(c)
+		return l.takeBack(ctx, c)
 	}
-	if l.cfg.Observer != nil {
-		l.show(time.Since(began), requests, result)
-	}
+	c.remember(l)
+	result := c.result()
+	l.done(c)
 	return result
 }
 

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -722,5 +723,17 @@ func TestLookWithoutRedis(t *testing.T) {
 		require.True(t, l.Allow(t.Context(), hit).Allowed)
 		require.True(t, l.Allow(t.Context(), hit).Allowed)
 		require.False(t, l.Allow(t.Context(), look).Allowed)
+	})
+}
+
+// TestLimiterPrints its client, for every verb: fmt would read fields that are changing.
+func TestLimiterPrints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+			require.Regexp(t, `^limit\.Limiter\{cluster\.Client\{\[[0-9.: ]+\]\}\}$`, fmt.Sprintf(verb, l))
+		}
+		require.Equal(t, "limit.Limiter(nil)", fmt.Sprint((*Limiter)(nil)))
+		require.Equal(t, "limit.Limiter{cluster.Client(nil)}", fmt.Sprint(new(Limiter)))
 	})
 }

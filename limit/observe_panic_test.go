@@ -36,3 +36,33 @@ func TestPanickingObserver(t *testing.T) {
 		})
 	}
 }
+
+// closing closes its limiter when it hears of a decision.
+type closing struct{ limiter *Limiter }
+
+func (c *closing) Decided(time.Duration, []Request, Result) { _ = c.limiter.Close() }
+func (*closing) Hits(*Limit, Hits, int64)                   {}
+
+// TestObserverCloses: Close does not wait for the observer, which may call it or may hang.
+func TestObserverCloses(t *testing.T) {
+	for name, call := range map[string]func(t *testing.T, l *Limiter, r Request) bool{
+		"Allow": func(t *testing.T, l *Limiter, r Request) bool { return l.Allow(t.Context(), r).Allowed },
+		"AllowAtMost": func(t *testing.T, l *Limiter, r Request) bool {
+			n, _ := l.AllowAtMost(t.Context(), r)
+			return n == 1
+		},
+		"Reserve": func(t *testing.T, l *Limiter, r Request) bool {
+			_, result := l.Reserve(t.Context(), r)
+			return result.Allowed
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				observer := new(closing)
+				observer.limiter = newWorld(t).limiter(t, Config{Observer: observer})
+				rule := observer.limiter.must(t, Rule{Name: "few", Limit: 2, Window: time.Hour})
+				require.True(t, call(t, observer.limiter, Request{Limit: rule, Key: "k", Cost: 1}))
+			})
+		})
+	}
+}

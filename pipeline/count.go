@@ -32,7 +32,7 @@ import (
 // SET is sent again in front of it. Count never changes the time to live of a key that
 // exists, and gives it none if it has none. Both commands count in Len and in Do's error. If
 // the server refuses SET but runs INCRBY, Do's error says so, and the key may have no time to
-// live. With a ttl of 0 or less Count is IncrBy.
+// live. With a ttl of 0 or less Count is IncrBy. A ttl below a millisecond counts as one.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	k := fullKey{key: key}
 	if ttl > 0 && p.list.Unfit() == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"sync"
 	"time"
 
@@ -94,8 +95,9 @@ type Hit struct {
 
 	By int64 // what is added; may be negative. The default 0 adds nothing
 	// TTL is the key's time to live from its first hit on, or from this hit on with
-	// ExpireEveryHit. 0 or less leaves it alone. If hits that travel together have different
-	// ones, the longest counts.
+	// ExpireEveryHit. 0 or less leaves it alone. Less than a millisecond counts as one, because a
+	// program may set what is left of a window; a number without a unit counts nanoseconds. If
+	// hits that travel together have different ones, the longest counts.
 	TTL time.Duration
 
 	Total int64 // the counter after the hit; 0 if it failed
@@ -233,6 +235,17 @@ func firstFailure(hits []Hit) error {
 	}
 	return result
 }
+
+// String describes the Counters by their client.
+func (c *Counters) String() string {
+	if c == nil {
+		return "pipeline.Counters(nil)"
+	}
+	return fmt.Sprintf("pipeline.Counters{%v}", c.client)
+}
+
+// Format prints String for every verb: fmt would read maps that are changing.
+func (c *Counters) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // Close makes further calls of Hit fail with redislanes.ErrClosed. It waits for calls that are
 // running and for commands that are under way: until their contexts end, or for five seconds if

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -191,4 +192,32 @@ func TestMalformedIsNotSent(t *testing.T) {
 	}
 	require.Zero(t, e.Calls(0, "GET"))
 	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "GET", "k")))
+}
+
+// TestExpiryOfTheEmptyKey: an EXPIRE of the empty key does not belong to the command of another key in front
+// of it. If it did, it would not be sent again when that command has failed.
+func TestExpiryOfTheEmptyKey(t *testing.T) {
+	t.Parallel()
+	redis := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, redis.Addrs())
+	ctx := within(t, 10*time.Second)
+	require.NoError(t, client.Cmd(ctx, "SET", "", 1).Err())
+	p := pipeline.New(client)
+	for range 2 { // the second time with a pipeline that was used
+		loading := int32(1)
+		redis.Inject(0, func(cmd string, _ []string) string {
+			switch {
+			case cmd == "INCR":
+				return "OOM command not allowed when used memory > 'maxmemory'."
+			case cmd == "EXPIRE" && atomic.AddInt32(&loading, -1) >= 0:
+				return "LOADING Redis is loading the dataset in memory"
+			}
+			return ""
+		})
+		p.Cmd("INCR", "x")
+		expiry := p.Expire("", time.Minute)
+		require.Error(t, p.Do(ctx))
+		require.NoError(t, expiry.Err())
+		p.Reset()
+	}
 }

@@ -70,7 +70,7 @@ type Pipeline struct {
 
 	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
-	lastAt   int // where in the request
+	lastAt   int // how many commands there were then; 0: none
 }
 
 // A Reply is the reply to one command of a pipeline, valid from Do until Reset. See
@@ -80,7 +80,7 @@ type Reply = cluster.Reply
 // Reset empties the pipeline. Its earlier replies become invalid.
 func (p *Pipeline) Reset() {
 	p.list.Reset()
-	p.lastKey = fullKey{}
+	p.lastKey, p.lastAt = fullKey{}, 0
 }
 
 // Len returns the number of commands, without those that were refused.
@@ -145,12 +145,12 @@ func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl
 	b = resp.AppendBulkInt(b, n)
 	b = append(b, option...)
 	at := p.list.Request.Len()
-	follows := at > 0 && key == p.lastKey && p.lastAt == at-1
+	follows := at > 0 && p.lastAt == at && key == p.lastKey
 	r := p.commit(b, key)
 	if follows && n > 0 { // otherwise it deletes the key
 		p.list.Request.Expiry(at)
 	}
-	p.lastAt = -1 // an EXPIRE behind this one may see what it did
+	p.lastAt = 0 // an EXPIRE behind this one may see what it did
 	return r
 }
 
@@ -171,8 +171,8 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 	if key != p.lastKey || key == (fullKey{}) {
 		p.lastKey, p.lastSlot = key, int32(key.slot())
 	}
-	p.lastAt = p.list.Request.Len()
 	p.list.Request.Commit(b, p.lastSlot)
+	p.lastAt = p.list.Request.Len()
 	return Reply(p.list.Last())
 }
 
