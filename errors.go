@@ -57,8 +57,9 @@ var (
 	//
 	// Use radix.WithConn for a dedicated connection, or Client.Do for a command that blocks.
 	// Everywhere, ErrShared refuses commands that are not answered with one reply: CLIENT REPLY,
-	// REPLCONF, SYNC and PSYNC. Use a connection of radix.Dialer for them. In a transaction, it
-	// refuses SUBSCRIBE and MONITOR, too. It wraps [ErrNotSent].
+	// REPLCONF, SYNC and PSYNC. Use a connection of radix.Dialer for them. Inside radix.WithConn, it
+	// refuses SUBSCRIBE and MONITOR after a command that changes the connection. It wraps
+	// [ErrNotSent].
 	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn for a dedicated one: %w", ErrNotSent)
 )
 

@@ -34,16 +34,18 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // depends on its arguments: XREAD does with BLOCK only.
 //
 // If the context has no deadline, a call to a silent server ends within pool.Options.PauseTimeout
-// after its reply was due: for a command that blocks, when its own timeout has passed. A command
-// that blocks without a timeout, a subscriber, and a call that waits for a connection of a full
-// pool wait until the context ends.
+// after its reply was due: for a command that blocks, when its own timeout has passed. These wait
+// until the context ends: a command that blocks without a timeout, a subscriber, a call that waits
+// for a connection of a full pool, and inside radix.WithConn a command that neither the client nor
+// COMMAND INFO knows.
 //
 // Outside of radix.WithConn, [redislanes.ErrShared] refuses commands that change their
 // connection. It also refuses WAIT and WAITAOF, which wait for the writes of their own
 // connection.
 //
 // Inside radix.WithConn, SUBSCRIBE and MONITOR dial a connection of radix's. It replaces the
-// dedicated one until the function returns. On it, EncodeDecode with a nil first argument reads
+// dedicated one until the function returns, so send them before commands that change the
+// connection, such as MULTI, WATCH and SELECT. On it, EncodeDecode with a nil first argument reads
 // what arrives without a command.
 //
 // All commands without a key go to the same node, the owner of the lowest slot, as long as it

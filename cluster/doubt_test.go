@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
@@ -272,34 +273,33 @@ func (r repeatable) Properties() radix.ActionProperties {
 	return radix.ActionProperties{Keys: r.Action.Properties().Keys, CanRetry: true}
 }
 
-// TestDoubtAboutADedicatedAction: an action that may be performed twice has run a write when the server
-// refuses its next command, and the next try does not come about. To say that the action was not
+// TestDoubtAboutADedicatedAction: an action that may be performed twice has run a command when the server
+// redirects its next one, and the next try does not come about. If it has written, to say that it was not
 // sent would be a lie; if it has only read, it is the truth.
 func TestDoubtAboutADedicatedAction(t *testing.T) {
 	for first, lost := range map[string]bool{"INCR": true, "GET": false} {
 		for _, met := range []string{"no connection", "LOADING"} {
 			t.Run(first+", "+met, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					var w *world
-					tries := 0
-					w = newWorld(func(addr string, cmd []string) string {
+					key := keyOf(0, 2)
+					w := newWorld(func(addr string, cmd []string) string {
 						switch {
-						case tries > 1 && (cmd[0] == "INCR" || cmd[0] == "GET"), cmd[0] == "LPUSH":
+						case addr == nodeB:
 							return "-LOADING Redis is loading\r\n"
+						case cmd[0] == "LPUSH":
+							return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(key), nodeB)
 						}
 						return one
-					}, nodeA)
+					}, nodeA, nodeB)
 					client := w.open(t, cluster.Config{RefreshEvery: -1})
-					err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+					w.set(func() { w.dead[nodeB] = met == "no connection" })
+					tries := 0
+					err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 						tries++
-						if err := conn.Do(ctx, radix.Cmd(nil, first, "k")); err != nil {
+						if err := conn.Do(ctx, radix.Cmd(nil, first, key)); err != nil {
 							return err
 						}
-						err := conn.Do(ctx, radix.Cmd(nil, "LPUSH", "k", "v"))
-						if met == "no connection" {
-							w.set(func() { w.dead[nodeA] = true })
-						}
-						return err
+						return conn.Do(ctx, radix.Cmd(nil, "LPUSH", key, "v"))
 					})})
 					if met == "LOADING" {
 						require.Greater(t, tries, 1)
@@ -309,6 +309,135 @@ func TestDoubtAboutADedicatedAction(t *testing.T) {
 					} else {
 						require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
 					}
+				})
+			})
+		}
+	}
+}
+
+// TestAnActionThatWroteFollowsRedirectsOnly: CanRetry says that an action may be performed again where a
+// redirect points, as in radix. After any other refusal, an action that has written would write again for
+// as long as the refusal lasts.
+func TestAnActionThatWroteFollowsRedirectsOnly(t *testing.T) {
+	for first, repeated := range map[string]bool{"INCR": false, "GET": true} {
+		for _, refusal := range []string{"TRYAGAIN x", "LOADING x", "READONLY x", "NOREPLICAS x"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(_ string, cmd []string) string {
+					if cmd[0] == "LPUSH" {
+						return "-" + refusal + "\r\n"
+					}
+					return one
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				tries := 0
+				err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+					tries++
+					if err := conn.Do(ctx, radix.Cmd(nil, first, "k")); err != nil {
+						return err
+					}
+					return conn.Do(ctx, radix.Cmd(nil, "LPUSH", "k", "v"))
+				})})
+				require.ErrorIs(t, err, redislanes.ErrRefused)
+				require.Equal(t, repeated, tries > 1, "%s, then %s: %d tries", first, refusal, tries)
+			})
+		}
+	}
+}
+
+// TestForeignErrorsTeachNothing: a function returns the error of another client, for example of
+// another cluster. It says nothing of this one.
+func TestForeignErrorsTeachNothing(t *testing.T) {
+	slot := cluster.Slot("k")
+	moved := resp3.SimpleError{S: fmt.Sprintf("MOVED %d %s", slot, nodeC)}
+	for name, foreign := range map[string]error{
+		"as radix returns it":     moved,
+		"as another client does":  &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Outcome: redislanes.ErrRefused, Cause: moved},
+		"wrapped":                 fmt.Errorf("copy: %w", &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: moved}),
+		"a lost login of another": &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: resp3.SimpleError{S: "NOAUTH Authentication required."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(string, []string) string { return one }, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				sets, err := client.Clients()
+				require.NoError(t, err)
+				ctx := soon(t, 5*time.Second)
+				for _, over := range []radix.Client{client, sets[nodeA].Primary} {
+					tries := 0
+					err := over.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+						tries++
+						if err := conn.Do(ctx, radix.Cmd(nil, "GET", "k")); err != nil {
+							return err
+						}
+						return foreign
+					}))
+					require.Equal(t, foreign, err)
+					require.Equal(t, 1, tries)
+				}
+				require.Equal(t, nodeA, client.Primary(slot))
+				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
+				for _, n := range client.Stats().Nodes {
+					require.Empty(t, n.Pool.Closes, n.Pool.Addr)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusalsOnEveryPath: errors.Is finds ErrRefused in an error that says that the server did not run the
+// command, whatever way the command went. So a program knows that it may send it again.
+func TestRefusalsOnEveryPath(t *testing.T) {
+	withConn := func(client radix.Client, ctx context.Context, cmd ...string) error {
+		return client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, cmd[0], cmd[1:]...))
+		}))
+	}
+	for name, call := range map[string]func(ctx context.Context, client *cluster.Client, node radix.Client) error{
+		"Do": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return c.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		},
+		"Cmd": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return c.Cmd(ctx, "INCR", "k").Err()
+		},
+		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return withConn(c, ctx, "INCR", "k")
+		},
+		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return n.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		},
+		"a node, blocking": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return n.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
+		},
+		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return withConn(n, ctx, "INCR", "k")
+		},
+		"SSUBSCRIBE": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return withConn(c, ctx, "SSUBSCRIBE", "k")
+		},
+		"SSUBSCRIBE of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return withConn(n, ctx, "SSUBSCRIBE", "k")
+		},
+	} {
+		for _, text := range []string{"LOADING Redis is loading", "BUSY Redis is busy", "CLUSTERDOWN The cluster is down"} {
+			t.Run(name+", "+text, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(func(string, []string) string { return "-" + text + "\r\n" }, nodeA)
+					client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
+					sets, err := client.Clients()
+					require.NoError(t, err)
+					err = call(soon(t, 5*time.Second), client, sets[nodeA].Primary)
+					require.ErrorIs(t, err, redislanes.ErrRefused)
+					if name != "Cmd" { // which radix does not have
+						require.ErrorAs(t, err, new(resp.ErrConnUsable))
+					}
+					var said resp3.SimpleError
+					require.ErrorAs(t, err, &said)
+					require.Equal(t, text, said.S)
+					var known *redislanes.Error
+					require.ErrorAs(t, err, &known)
+					require.Equal(t, redislanes.ErrRefused, known.Outcome)
+					require.Equal(t, nodeA, known.Addr)
+					require.NotEmpty(t, known.Command)
 				})
 			})
 		}

@@ -50,8 +50,9 @@ type Options struct {
 	// Default 3 s, at least 16 ms. Time during which the process itself is frozen does not count.
 	//
 	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
-	// when its own timeout has passed. A command that blocks without a timeout, and an unknown
-	// one on a dedicated connection, end with their contexts.
+	// when its own timeout has passed. A command that blocks without a timeout ends with its
+	// context. So does, on a dedicated connection, one that neither the client nor COMMAND INFO
+	// knows.
 	//
 	// The pool stops sending long before that:
 	//

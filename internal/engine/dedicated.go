@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
@@ -136,10 +135,10 @@ func (d *dedicatedAction) class() class {
 }
 
 // explain adds to the error how long the action was tried. An error that the function has made,
-// or has wrapped, stays as it is: programs compare it.
+// has wrapped, or has got from another call stays as it is: programs compare it.
 func (d *dedicatedAction) explain(err error) error {
 	known := wire.Top(err)
-	if known == nil {
+	if known == nil || known.Tries > 0 {
 		return err
 	}
 	took := time.Duration(0)
@@ -191,11 +190,11 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 // follow judges the server's error, or that one exchange was not sent. It reports whether the
 // action is to be performed again.
 func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
-	var reply resp3.SimpleError
-	if !errors.As(err, &reply) {
+	addr := d.to.Address()
+	text, said := saidBy(addr, err)
+	if !said {
 		return d.once && !d.seen.some && d.seen.unsent && d.mayConnectAgain(ctx, err)
 	}
-	text, addr := []byte(reply.S), d.to.Address()
 	to := slots.ParseRedirect(text, addr)
 	switch to.Fate {
 	case fate.Moved, fate.Ask, fate.Nowhere:
@@ -219,7 +218,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	if !to.Fate.Passes() {
 		return false
 	}
-	if !d.mayRepeat() || ctx.Err() != nil {
+	if !d.mayRepeat() || d.seen.wrote || ctx.Err() != nil { // radix's CanRetry is about redirects alone
 		d.client.hint()
 		return false
 	}

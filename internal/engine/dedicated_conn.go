@@ -134,7 +134,7 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		c.client.noteExchange(marshal, err)
-		return err
+		return withOutcome(c.client.cfg.Standalone, c.Address(), err)
 	}
 	commands, err := commandsOf(request)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
@@ -26,8 +27,10 @@ func replyError(command, addr string, reply []byte) error {
 }
 
 // saidError turns a server's error reply into an error.
-func saidError(reply []byte) error {
-	text := resp.ErrorText(reply)
+func saidError(reply []byte) error { return textError(resp.ErrorText(reply)) }
+
+// textError is saidError for the error's text.
+func textError(text []byte) error {
 	said := wire.Said(text)
 	if slots.ParseRedirect(text, "").Fate.Refused() {
 		return refusal{said}
@@ -51,28 +54,53 @@ func saidIn(err error) string {
 // "ERR Connection timed out". It is nil for any other reply. Modules and scripts make up
 // texts, too; those of a script that has run in part are no different.
 func ambiguous(proxied bool, addr string, reply []byte) error {
-	if !proxied || !resp.IsError(reply) {
+	if !resp.IsError(reply) {
 		return nil
 	}
-	text := resp.ErrorText(reply)
-	if fate.Of(text) != fate.Unlisted {
+	return ambiguousText(proxied, addr, resp.ErrorText(reply))
+}
+
+// ambiguousText is ambiguous for an error's text.
+func ambiguousText(proxied bool, addr string, text []byte) error {
+	if !proxied || fate.Of(text) != fate.Unlisted {
 		return nil
 	}
 	return wire.Unknown(addr, wire.Said(text))
 }
 
-// ambiguousError is ambiguous for a reply that is an error already; any other error stays.
-func ambiguousError(proxied bool, addr string, err error) error {
+// withOutcome adds the outcome to an error that is a server's reply: ErrRefused if the server did
+// not run the command, and what ambiguous says. Any other error stays.
+func withOutcome(proxied bool, addr string, err error) error {
 	var said resp3.SimpleError
-	if !proxied || !errors.As(err, &said) || fate.Of([]byte(said.S)) != fate.Unlisted {
+	var known *redislanes.Error
+	if !errors.As(err, &said) || errors.As(err, &known) && known.Outcome != nil {
 		return err
 	}
-	lost := wire.Unknown(addr, wire.Said(said.S))
-	var named *redislanes.Error
-	if errors.As(err, &named) && named.Command != "" {
-		return wire.Named(named.Command, named.Addr, lost)
+	text := []byte(said.S)
+	became := ambiguousText(proxied, addr, text)
+	if became == nil {
+		became = textError(text)
 	}
-	return lost
+	name := ""
+	if known != nil {
+		name, addr = known.Command, known.Addr
+	}
+	named := wire.Named(name, addr, became)
+	if errors.As(err, new(radixresp.ErrConnUsable)) {
+		return radixresp.ErrConnUsable{Err: named}
+	}
+	return named
+}
+
+// saidBy returns the text of the error reply that err is about, if the server at addr sent it. A
+// program's function may return the error of another connection, also of another cluster.
+func saidBy(addr string, err error) (text []byte, ok bool) {
+	var by *redislanes.Error
+	var said resp3.SimpleError
+	if !errors.As(err, &by) || by.Addr != addr || !errors.As(err, &said) {
+		return nil, false
+	}
+	return []byte(said.S), true
 }
 
 // isAmbiguous tells whether the error is one of ambiguous: there was a reply.

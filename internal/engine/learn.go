@@ -74,6 +74,21 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	}
 }
 
+// learnedIn returns the commands of an encoded request, each as by learned.
+func (c *Client) learnedIn(ctx context.Context, request []byte) (commands []command.Command, err error) {
+	_, malformed := wire.Commands(request, func(from, to int) {
+		if err == nil {
+			var cmd command.Command
+			cmd, err = c.learned(ctx, command.Of(request[from:to]))
+			commands = append(commands, cmd)
+		}
+	})
+	if malformed != nil {
+		return nil, malformed
+	}
+	return commands, err
+}
+
 // wait returns when the lookup has ended, at the latest when the context ends.
 func (l *lookup) wait(ctx context.Context) error {
 	select {

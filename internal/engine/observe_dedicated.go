@@ -87,11 +87,16 @@ func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request 
 	if c.asking {
 		sent, asked = withAsking(commands, c.InTransaction())
 	}
+	learned, err := c.client.learnedIn(ctx, sent)
+	if err != nil {
+		c.seen.failed(err, nil)
+		return nil, err
+	}
 	end := func([]byte, error) {}
 	if c.groups != nil && !c.Returned() { // else it fails, and may be later than its request
 		end = c.groups.begin(commands, len(sent), len(asked), c.probes)
 	}
-	replies, err := c.Exchange(ctx, sent)
+	replies, err := c.Exchange(ctx, sent, learned)
 	if err != nil {
 		c.seen.failed(err, replies)
 		end(nil, err)

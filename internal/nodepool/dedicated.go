@@ -99,31 +99,34 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 	if request == nil {
 		return err
 	}
-	replies, err := c.Exchange(ctx, request)
+	var commands []command.Command
+	if _, err := wire.Commands(request, func(from, to int) { commands = append(commands, command.Of(request[from:to])) }); err != nil {
+		return err
+	}
+	replies, err := c.Exchange(ctx, request, commands)
 	if err != nil {
 		return err
 	}
 	return wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
 }
 
-// Exchange sends encoded commands, whatever they do to the connection but for
-// those that have no replies or many ([cause.ErrUnanswered]), and returns their replies as they came, one
-// behind the other, also those that are errors. If some have no reply, it
+// Exchange sends a request of encoded commands, whatever they do to the connection but for
+// those that have no replies or many ([cause.ErrUnanswered], [cause.ErrChanged]), and returns their replies as they came, one
+// behind the other, also those that are errors. The commands are those of the request. If some have no reply, it
 // returns the replies before the first of them, and what became of that one: an error
 // that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome. If it wraps ErrNotSent
 // and there are no replies, no command was sent.
-func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
+func (c *Dedicated) Exchange(ctx context.Context, request []byte, commands []command.Command) (replies []byte, err error) {
 	batch := new(wire.Batch)
 	batch.Reset(wire.NewCall(), request)
-	var commands []command.Command
-	if _, err := wire.Commands(request, func(from, to int) {
-		batch.Add(from, to)
-		commands = append(commands, command.Of(request[from:to]))
-	}); err != nil {
+	if _, err := wire.Commands(request, batch.Add); err != nil {
 		return nil, err
 	}
 	for _, sent := range commands {
-		if e := sent.Effect(); e == command.Streams || e == command.Silences {
+		switch sent.Effect() {
+		case command.Streams:
+			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrChanged)
+		case command.Silences:
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
@@ -133,7 +136,6 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
 		c.member.expectEnd()
 	}
-	c.member.expectWait(commands)
 	wire.RoundTrip(ctx, c.member, batch)
 	return c.end(commands, batch)
 }
@@ -148,6 +150,7 @@ func (c *Dedicated) begin(commands []command.Command) error {
 	if c.underWay++; c.underWay > 1 {
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
+	c.member.expectWait(commands, c.underWay > 1)
 	if block(commands) {
 		c.beginEndlessLocked()
 	}
@@ -180,13 +183,23 @@ func (m *member) expectEnd() {
 }
 
 // expectWait notes how long the commands may wait for data. Until then the silence of the
-// connection says nothing of the server.
-func (m *member) expectWait(commands []command.Command) {
+// connection says nothing of the server. behind says that other commands are under way, whose
+// replies come first.
+func (m *member) expectWait(commands []command.Command, behind bool) {
 	until := time.Now() // with its monotonic clock: the time of day may be set
-	for _, sent := range commands {
-		until = until.Add(sent.Waits()) // without a timeout it is 292 years
+	if others := m.quietUntil.Load(); behind && others != nil && others.After(until) {
+		until = *others
 	}
+	until = until.Add(waitOf(commands))
 	m.quietUntil.Store(&until)
+}
+
+// waitOf returns how long the commands may wait for data, one after the other.
+func waitOf(commands []command.Command) (wait time.Duration) {
+	for _, sent := range commands {
+		wait += min(sent.Waits(), command.Endless-wait)
+	}
+	return wait
 }
 
 // listens notes that the user waits for messages, for as long as it likes.

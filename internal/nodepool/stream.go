@@ -116,8 +116,8 @@ func (s *stream) Close() error {
 	return s.Conn.Close()
 }
 
-// ask sends commands and waits for a reply, for PauseTimeout at most. Without a reply, their
-// outcome is unknown: radix does not tell what it has written.
+// ask sends commands and waits for a reply, for PauseTimeout at most after the timeouts of the
+// commands. Without a reply, their outcome is unknown: radix does not tell what it has written.
 func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 	if silences := firstOf(command.Silences, request); silences != "" {
 		return wire.Named(silences, s.pool.addr, cause.ErrUnanswered)
@@ -125,7 +125,10 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 	if err := ctx.Err(); err != nil {
 		return wire.AfterContext(wire.NameCommand(wire.NotSent(s.pool.addr, err), request, s.pool.addr))
 	}
-	bounded, cancel := context.WithTimeout(ctx, s.pool.PauseTimeout)
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if wait := waitOf(known(request)); wait < command.Endless-s.pool.PauseTimeout {
+		bounded, cancel = context.WithTimeout(ctx, wait+s.pool.PauseTimeout)
+	}
 	defer cancel()
 	err := s.exchange(bounded, request, into)
 	if err != nil && !isReply(err) {
@@ -135,6 +138,16 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 		err = wire.Unknown(s.pool.addr, err) // radix's ErrConnUsable is found in it
 	}
 	return wire.NameCommand(err, request, s.pool.addr)
+}
+
+// known returns the commands of the request that are in the table: an unknown one has no timeout.
+func known(request []byte) (commands []command.Command) {
+	_, _ = wire.Commands(request, func(from, to int) {
+		if c := command.Of(request[from:to]); c.Known() {
+			commands = append(commands, c)
+		}
+	})
+	return commands
 }
 
 // isReply tells whether the error is a reply: an error of the server, or one that was not decoded.
@@ -158,7 +171,11 @@ func (s *stream) exchange(ctx context.Context, request []byte, into any) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Conn.EncodeDecode(ctx, marshal, r) }()
 	err := awaitStream(ctx, done)
-	if why := r.leave(); err == nil {
+	decoded, why := r.leave()
+	switch {
+	case decoded && ctx.Err() != nil:
+		err = nil // the decoding was under way when the context ended
+	case err == nil:
 		err = why
 	}
 	var said resp3.SimpleError

@@ -22,16 +22,18 @@ type streamReceiver struct {
 	mu     sync.Mutex // guards what follows, and into while it is written
 	into   any
 	called bool
+	done   bool // it was decoded
 	left   bool
 	err    error // why nothing was decoded, although the connection can be used
 }
 
-// leave returns why nothing was decoded. From then on, the receiver is the caller's.
-func (r *streamReceiver) leave() error {
+// leave waits for a decoding that is under way. It returns whether the caller has its message or
+// reply, and why not. From then on, the receiver is the caller's.
+func (r *streamReceiver) leave() (decoded bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = true
-	return r.err
+	return r.done, r.err
 }
 
 // UnmarshalRESP is part of resp.Unmarshaler.
@@ -76,5 +78,6 @@ func (r *streamReceiver) decode(br radixresp.BufferedReader, o *radixresp.Opts) 
 		}
 		r.err, err = err, nil
 	}
+	r.done = err == nil && r.err == nil
 	return mine, err
 }

@@ -97,7 +97,7 @@ func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedic
 		for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
 			reply := "+OK\r\n"
 			switch command {
-			case "PSUBSCRIBE", "INCRBY":
+			case "PSUBSCRIBE", "INCRBY", "BLPOP":
 				continue
 			case "STUCK": // what follows is not read
 				<-over
@@ -273,13 +273,20 @@ func TestNoStream(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 10*time.Second)
-	for before, refused := range map[string]string{"MULTI": "SUBSCRIBE c", "WATCH k": "MONITOR", "GET k": "CLIENT REPLY OFF"} {
+	for before, refused := range map[string]string{
+		"MULTI": "SUBSCRIBE c", "WATCH k": "MONITOR", "SELECT 0": "PSUBSCRIBE c", "CLIENT SETNAME x": "SUBSCRIBE d", "GET k": "CLIENT REPLY OFF",
+	} {
+		why := cause.ErrChanged
+		if before == "GET k" {
+			why = cause.ErrUnanswered
+		}
 		c, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		_, err = say(ctx, c, before)
 		require.NoError(t, err)
 		_, err = say(ctx, c, refused)
-		require.ErrorIs(t, err, cause.ErrUnanswered)
+		require.ErrorIs(t, err, why)
+		require.ErrorIs(t, err, redislanes.ErrShared)
 		var raw resp3.RawMessage
 		require.ErrorIs(t, c.EncodeDecode(ctx, nil, &raw), redislanes.ErrNotSent, "reading without a command")
 		c.Return()

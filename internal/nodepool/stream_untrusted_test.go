@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -127,8 +128,64 @@ func TestStreamReceiverBehindAClose(t *testing.T) {
 	for _, replies := range []int{0, 1} { // that the caller waits for
 		raw := resp3.RawMessage("mine")
 		r := &streamReceiver{ctx: t.Context(), replies: replies, into: &raw}
-		require.NoError(t, r.leave())
+		decoded, err := r.leave()
+		require.NoError(t, err)
+		require.False(t, decoded)
 		require.NoError(t, r.UnmarshalRESP(bufio.NewReader(strings.NewReader(message("late"))), radixresp.NewOpts()))
 		require.Equal(t, "mine", string(raw))
 	}
+}
+
+// slowReceiver says that it has read what it decodes, and returns once it may.
+type slowReceiver struct {
+	read, may chan struct{}
+	got       string
+}
+
+func (r *slowReceiver) UnmarshalRESP(br radixresp.BufferedReader, o *radixresp.Opts) error {
+	var raw resp3.RawMessage
+	err := resp3.Unmarshal(br, &raw, o)
+	r.got = string(raw)
+	close(r.read)
+	<-r.may
+	return err
+}
+
+// TestStreamDecodesBesideTheEnd: the context ends while a message or a reply is being decoded. The caller
+// gets what it was: it is gone from the connection.
+func TestStreamDecodesBesideTheEnd(t *testing.T) {
+	t.Parallel()
+	p, c, send := subscription(t, func(conn net.Conn) net.Conn { return conn })
+	defer p.Close()
+	defer c.Return()
+	for name, marshal := range map[string]any{"a message": nil, "a reply": []string{"INCRBY", "k", "1"}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancel(within(t, 10*time.Second))
+			slow := &slowReceiver{read: make(chan struct{}), may: make(chan struct{})}
+			go func() {
+				send(message(name))
+				<-slow.read
+				end()
+				time.AfterFunc(10*streamPatience, func() { close(slow.may) })
+			}()
+			require.NoError(t, c.EncodeDecode(ctx, marshal, slow))
+			require.Equal(t, message(name), slow.got)
+		})
+	}
+}
+
+// TestStreamWaitsForACommand: a command that blocks has its own timeout on a subscribed connection, too.
+func TestStreamWaitsForACommand(t *testing.T) {
+	t.Parallel()
+	onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
+		for timeout, patience := range map[string]time.Duration{"30": 30 * time.Second, "0": time.Minute} {
+			time.AfterFunc(patience, func() { send(message(timeout)) })
+			var raw resp3.RawMessage
+			require.NoError(t, c.EncodeDecode(ctx, []string{"BLPOP", "q", timeout}, &raw))
+			require.Equal(t, message(timeout), string(raw))
+		}
+		began := time.Now()
+		require.ErrorIs(t, c.EncodeDecode(ctx, []string{"BLPOP", "q", "3"}, new(any)), cause.ErrStalled)
+		require.Equal(t, 13*time.Second, time.Since(began).Round(time.Second))
+	})
 }

@@ -272,10 +272,33 @@ func TestWaitsAreNoTimesOfDay(t *testing.T) {
 		}
 		m := new(member)
 		require.False(t, m.mayBeQuiet())
-		m.expectWait(sent)
+		m.expectWait(sent, false)
 		require.True(t, m.mayBeQuiet(), timeouts)
 		if until := *m.quietUntil.Load(); timeouts[0] == "60" {
 			require.NotEqual(t, until.Round(0), until, "without a monotonic clock")
 		}
 	}
+}
+
+// TestWaitBehindAWait: a command that is sent behind one that waits for data has its reply behind it.
+func TestWaitBehindAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blpop := func(timeout string) []command.Command {
+			return []command.Command{command.Of(resp.AppendCommand(nil, "BLPOP", "k", timeout))}
+		}
+		get := []command.Command{command.Of(resp.AppendCommand(nil, "GET", "k"))}
+		m := new(member)
+		began := time.Now()
+		due := func() time.Duration { return m.quietUntil.Load().Sub(began) }
+		m.expectWait(blpop("60"), false)
+		m.expectWait(get, true)
+		require.Equal(t, time.Minute, due())
+		m.expectWait(blpop("5"), true)
+		require.Equal(t, 65*time.Second, due())
+		m.expectWait(get, false)
+		require.Zero(t, due(), "the others have ended")
+		m.expectWait(blpop("0"), false)
+		m.expectWait(blpop("0"), true)
+		require.Greater(t, due(), 200*365*24*time.Hour)
+	})
 }

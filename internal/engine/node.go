@@ -1,21 +1,13 @@
 package engine
 
 import (
-	"context"
-	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A node is one server of the cluster. Its pools are made when they are first
@@ -179,135 +171,3 @@ func (n *node) close() {
 	}
 	closing.Wait()
 }
-
-// nodeClient is a node as Client.Clients hands it out. Close does nothing: the
-// pools belong to the Client.
-type nodeClient struct {
-	node *node
-	use  use
-}
-
-var _ radix.Client = nodeClient{}
-
-func (c nodeClient) Addr() net.Addr { return wire.NetAddr(c.node.addr) }
-
-func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
-	p := c.node.pool(c.use)
-	err := c.perform(ctx, p, action)
-	if err != nil {
-		c.node.client.learnFrom(ctx, err, p, c.use)
-	}
-	return err
-}
-
-// learnFrom renews the node's connections if the error says that they are stale. The caller has
-// chosen the node and gets the error in any case.
-func (c *Client) learnFrom(ctx context.Context, err error, p *nodepool.Node, u use) {
-	var said resp3.SimpleError
-	if !errors.As(err, &said) {
-		return
-	}
-	text := []byte(said.S)
-	to := slots.ParseRedirect(text, p.Address())
-	c.replaceStale(p, to.From(p.Address(), c.dialAddr(ctx, to)), text, u == asReplica, time.Time{})
-}
-
-func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {
-	if action == nil || ctx == nil {
-		return p.Do(ctx, action) // which says so
-	}
-	shares := action.Properties().CanShareConn
-	conn := nodeConn{p, c.node.client, !shares, wire.Probes(action)}
-	if !shares && !wire.EncodesItself(action) {
-		o := nodeObservation{client: c.node.client, addr: c.node.addr, dedicated: true}
-		return o.of(ctx, func() error {
-			err := conn.Alone(ctx, func(alone radix.Conn) error { return wire.Perform(ctx, action, alone) })
-			return ambiguousError(c.node.client.cfg.Standalone, c.node.addr, err)
-		})
-	}
-	return wire.Perform(ctx, action, conn)
-}
-
-func (c nodeClient) Close() error { return nil }
-
-// nodeDedicated is a dedicated connection of a node's client. Its failures ask for a refresh,
-// also if the program does not return them.
-type nodeDedicated struct {
-	*nodepool.Dedicated
-	client *Client
-}
-
-func (c nodeDedicated) Do(ctx context.Context, action radix.Action) error {
-	return wire.Perform(ctx, action, c)
-}
-
-func (c nodeDedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := c.Prepare(ctx, marshal, unmarshalInto)
-	if request == nil {
-		c.client.noteExchange(marshal, err)
-		return err
-	}
-	replies, err := c.Exchange(ctx, request)
-	if err != nil {
-		c.client.noteFailure(err)
-		return err
-	}
-	c.client.noteReplies(replies)
-	return wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
-}
-
-// nodeConn is a node's pool as a connection for one action, which sends slow
-// commands over lanes for them and blocking ones over dedicated connections.
-type nodeConn struct {
-	*nodepool.Node
-	client   *Client
-	unshared bool // the action says that it cannot share a connection
-	probes   bool // see wire.Probes
-}
-
-func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
-	c.probes = wire.Probes(action)
-	return wire.Perform(ctx, action, c)
-}
-
-func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	r, err := wire.Encode(marshal)
-	if err != nil || r.Len() == 0 {
-		return err // an empty radix.Pipeline does nothing
-	}
-	for encoded := range r.Each() {
-		cmd, err := c.client.learned(ctx, command.Of(encoded))
-		if err != nil {
-			return err
-		}
-		r.Judge(cmd)
-		if c.client.cfg.Slow.apply(cmd)&command.Slow != 0 {
-			r.SetSlow(true)
-		}
-	}
-	if c.unshared {
-		r.Unshared()
-	}
-	o := nodeObservation{client: c.client, addr: c.Address(), request: r, dedicated: r.Way() == command.Alone, probes: c.probes}
-	return o.of(ctx, func() error {
-		err := r.Exchange(ctx, c, unmarshalInto)
-		if _, code := r.Failed(); hintsAt([]byte(code)) { // the receiver may take errors for values
-			c.client.hint()
-		}
-		c.client.noteFailure(err)
-		return ambiguousError(c.client.cfg.Standalone, c.Address(), err)
-	})
-}
-
-// Alone is part of wire.Sharer.
-func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
-	conn, err := c.Dedicate(ctx)
-	if err != nil {
-		c.client.noteFailure(err)
-		return err
-	}
-	defer conn.Return()
-	return use(nodeDedicated{conn, c.client})
-}
-
-func (c nodeConn) Close() error { return nil }
