@@ -2,8 +2,11 @@ package redistest
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,9 +22,11 @@ type answers struct {
 	toServer, toClient chan chunk
 
 	mu    sync.Mutex // guards what follows
-	due   int        // commands that the server has not answered
+	due   []int      // replies that the server owes to each command, the oldest first
 	ended bool       // the server's side has
 	some  sync.Cond  // one of these has changed
+
+	subscribed bool // over RESP2, where messages look like replies; of the goroutine that reads replies
 }
 
 // answer takes apart what comes from both sides, and answers commands in the server's place. It
@@ -61,17 +66,17 @@ func (a *answers) commands(inject func([]string) string, from <-chan chunk) erro
 		if err != nil {
 			return err
 		}
-		if !a.respond(inject(args), raw, client.arrived()) {
+		if !a.respond(inject(args), raw, repliesTo(args), client.arrived()) {
 			return errEnded
 		}
 	}
 }
 
-// respond passes a command on, or the reply if there is one. It returns false if the connection is
-// at its end.
-func (a *answers) respond(reply string, raw []byte, arrived time.Time) bool {
+// respond passes a command on, to which the server will send so many replies, or the reply if there
+// is one. It returns false if the connection is at its end.
+func (a *answers) respond(reply string, raw []byte, replies int, arrived time.Time) bool {
 	if reply == "" {
-		a.change(func() { a.due++ })
+		a.change(func() { a.due = append(a.due, replies) })
 		return a.put(a.toServer, chunk{raw, arrived})
 	}
 	there := arrived.Add(a.proxy.settings(ToServer).delay)
@@ -83,7 +88,7 @@ func (a *answers) respond(reply string, raw []byte, arrived time.Time) bool {
 func (a *answers) answered() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for a.due > 0 && !a.ended {
+	for len(a.due) > 0 && !a.ended {
 		a.some.Wait()
 	}
 	return !a.ended
@@ -97,10 +102,51 @@ func (a *answers) replies(from <-chan chunk) {
 		if err != nil || !a.put(a.toClient, chunk{raw, server.arrived()}) {
 			return
 		}
-		if raw[0] != '>' {
-			a.change(func() { a.due = max(a.due-1, 0) })
+		if a.isReply(raw) {
+			a.change(func() { a.due = replied(a.due, raw[0] == '-') })
 		}
 	}
+}
+
+// confirms holds the commands that have a reply for each of their channels, and the first elements of
+// these replies.
+var confirms = []string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}
+
+// repliesTo returns how many replies the command will have.
+func repliesTo(command []string) int {
+	if len(command) > 1 && slices.Contains(confirms, strings.ToLower(command[0])) {
+		return len(command) - 1
+	}
+	return 1
+}
+
+// replied returns what is due after one more reply. An error answers all of a command.
+func replied(due []int, failed bool) []int {
+	if len(due) == 0 {
+		return due
+	}
+	if due[0]--; failed || due[0] <= 0 {
+		return due[1:]
+	}
+	return due
+}
+
+// isReply reports whether what the server has sent belongs to a command. Over RESP3, confirmations are
+// the only pushes that do.
+func (a *answers) isReply(raw []byte) bool {
+	first := ""
+	if lines := strings.SplitN(string(raw[:min(len(raw), 64)]), "\r\n", 4); len(lines) == 4 {
+		first = lines[2]
+	}
+	switch {
+	case slices.Contains(confirms, first):
+		a.subscribed = raw[0] == '*' && !bytes.HasSuffix(raw, []byte("\r\n:0\r\n"))
+	case raw[0] == '>':
+		return false
+	case raw[0] == '*' && a.subscribed:
+		return !strings.HasSuffix(first, "message")
+	}
+	return true
 }
 
 // A stamped reads what is in chunks, and knows when it arrived.

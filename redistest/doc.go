@@ -17,6 +17,9 @@
 //
 //   - PUBLISH reaches subscribers of the same node only.
 //   - A counter that overflows in INCR wraps around. Redis replies an error.
+//   - SCAN returns all keys at once, with the cursor 0, whatever COUNT says.
+//   - TTL rounds down, where Redis rounds. EXPIRE with LT sets an equal time, too. SET with NX and XX
+//     replies null. CLUSTER SHARDS, COUNTKEYSINSLOT and GETKEYSINSLOT are errors.
 //   - An error in a script begins with "ERR Error compiling script", not with its own code.
 //     redis.pcall returns nil instead of the error.
 //   - In MULTI, CLUSTER, ASKING and READONLY are answered at once. SELECT 1, MOVE and SWAPDB are

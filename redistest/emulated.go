@@ -99,8 +99,8 @@ func (e *Emulated) FastForward(d time.Duration) {
 }
 
 // Inject replaces replies of the node by errors. If reply returns a text for a command, that is
-// the error reply, and the command does not run. It is not asked about CLUSTER and commands in
-// scripts. It must not call methods of e. A nil reply ends it.
+// the error reply, and the command does not run. It is not asked about CLUSTER, ASKING, READONLY,
+// READWRITE and commands in scripts. It must not call methods of e. A nil reply ends it.
 func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {
 	e.checkNode(node)
 	e.mu.Lock()

@@ -122,7 +122,8 @@ func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 // Inject answers commands in the server's place. If reply returns a text, the client gets exactly
 // these bytes in the reply's turn, and the server does not see the command. They must be one whole
 // reply in RESP, such as "-OOM no memory\r\n". An empty text passes the command on. Many goroutines
-// call reply. Inject takes effect on connections that are made afterwards. A nil reply ends it.
+// call reply. After CLIENT REPLY OFF or SKIP an injected reply may never come. Inject takes effect
+// on connections that are made afterwards. A nil reply ends it.
 func (p *Proxy) Inject(reply func(command []string) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -203,6 +203,55 @@ func TestProxyInjectsBetweenMessages(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
+// TestProxyInjectsBehindSubscriptions: over RESP3 the replies to SUBSCRIBE are pushes, and a command has one for
+// each of its channels. An injected reply comes behind them.
+func TestProxyInjectsBehindSubscriptions(t *testing.T) {
+	for protocol, kind := range map[string]string{"2": "*", "3": ">"} {
+		t.Run("RESP"+protocol, func(t *testing.T) {
+			e := StartEmulated(t, 1)
+			p := StartProxy(t, e.Addrs()[0])
+			p.Inject(func(command []string) string {
+				if command[0] == "PING" {
+					return "+MINE\r\n"
+				}
+				return ""
+			})
+			c, err := net.Dial("tcp", p.Addr())
+			require.NoError(t, err)
+			defer c.Close()
+			require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+			in := bufio.NewReader(c)
+			say := func(text string) {
+				_, err := io.WriteString(c, strings.ReplaceAll(text, " ", "\r\n"))
+				require.NoError(t, err)
+			}
+			next := func() string {
+				t.Helper()
+				raw, err := readReply(in, nil)
+				require.NoError(t, err)
+				return string(raw)
+			}
+			say("*2 $5 HELLO $1 " + protocol + " ")
+			require.Contains(t, next(), "proto")
+			for range 20 { // the confirmations and the injected reply race with each other
+				say("*3 $9 SUBSCRIBE $1 x $1 y *1 $4 PING *3 $11 UNSUBSCRIBE $1 x $1 y *1 $4 PING ")
+				require.Contains(t, next(), kind+"3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n")
+				require.Contains(t, next(), kind+"3\r\n$9\r\nsubscribe\r\n$1\r\ny\r\n")
+				require.Equal(t, "+MINE\r\n", next())
+				require.Contains(t, next(), "unsubscribe")
+				require.Contains(t, next(), "unsubscribe")
+				require.Equal(t, "+MINE\r\n", next())
+			}
+			say("*2 $9 SUBSCRIBE $1 z ")
+			require.Contains(t, next(), "subscribe")
+			e.Nodes()[0].Publish("z", "hello")
+			require.Contains(t, next(), "hello")
+			say("*1 $4 PING ")
+			require.Equal(t, "+MINE\r\n", next())
+		})
+	}
+}
+
 func TestReadReply(t *testing.T) {
 	for _, text := range []string{
 		"+OK\r\n", ":1\r\n", "-ERR no\r\n", "$-1\r\n", "$0\r\n\r\n", "*-1\r\n", "*2\r\n$1\r\nx\r\n:1\r\n", "*0\r\n",

@@ -15,7 +15,7 @@ func (e *Emulated) Owner(slot uint16) int {
 }
 
 // Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
-// then on. A migration of the slot ends. Move panics if a key is not a string; then nothing has
+// then on. A migration of the slot ends; keys that were at its target move along. Move panics if a key is not a string; then nothing has
 // moved.
 func (e *Emulated) Move(slot uint16, node int) {
 	checkSlot(slot)
@@ -26,15 +26,19 @@ func (e *Emulated) Move(slot uint16, node int) {
 }
 
 // StartMigration makes the slot's owner reply ASK for keys that it does not have. The target serves
-// them to clients that say ASKING, and replies MOVED to others. StartMigration panics if the target
-// is the owner.
+// them to clients that say ASKING, and replies MOVED to others. A migration to another target ends,
+// and its keys go back. StartMigration panics if the target is the owner.
 func (e *Emulated) StartMigration(slot uint16, to int) {
 	checkSlot(slot)
 	e.checkNode(to)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if owner, _ := e.slots.place(slot); owner == to {
+	owner, target := e.slots.place(slot)
+	if owner == to {
 		panic(fmt.Sprintf("redistest: StartMigration: node %d owns slot %d: want another node", to, slot))
+	}
+	if target != to {
+		e.move(slot, owner)
 	}
 	e.slots.migrate(slot, to)
 }
@@ -50,9 +54,15 @@ func (e *Emulated) FinishMigration(slot uint16) {
 }
 
 func (e *Emulated) move(slot uint16, node int) {
-	if owner, _ := e.slots.place(slot); owner != node {
-		from := e.nodes[owner]
-		moveKeys(from, e.nodes[node], keysOf(from, slot))
+	owner, target := e.slots.place(slot)
+	keys := make(map[int][]string)
+	for _, holder := range []int{owner, target} {
+		if holder != node {
+			keys[holder] = keysOf(e.nodes[holder], slot)
+		}
+	}
+	for holder := range keys {
+		moveKeys(e.nodes[holder], e.nodes[node], keys[holder])
 	}
 	e.slots.own(slot, node)
 }

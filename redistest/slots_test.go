@@ -49,3 +49,36 @@ func TestEmulatedMovesAllKeysOrNone(t *testing.T) {
 		require.Equal(t, 1, e.Owner(slot), name+": the migration is still on")
 	}
 }
+
+// TestEndOfAMigration: whichever way a migration ends, the keys that clients have written at its target stay
+// with the others.
+func TestEndOfAMigration(t *testing.T) {
+	const slot = 5
+	old, late := KeyInSlot(slot, "old"), KeyInSlot(slot, "late")
+	for name, c := range map[string]struct {
+		end   func(e *Emulated)
+		owner int
+	}{
+		"it is finished":           {func(e *Emulated) { e.FinishMigration(slot) }, 1},
+		"the slot moves elsewhere": {func(e *Emulated) { e.Move(slot, 2) }, 2},
+		"the slot moves back":      {func(e *Emulated) { e.Move(slot, 0) }, 0},
+		"another one begins":       {func(e *Emulated) { e.StartMigration(slot, 2) }, 0},
+		"it begins again":          {func(e *Emulated) { e.StartMigration(slot, 1); e.FinishMigration(slot) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := StartEmulated(t, 3)
+			require.NoError(t, e.Nodes()[0].Set(old, "1"))
+			e.StartMigration(slot, 1)
+			require.NoError(t, e.Nodes()[1].Set(late, "2"))
+			c.end(e)
+			require.Equal(t, c.owner, e.Owner(slot))
+			for i, n := range e.Nodes() {
+				if i == c.owner {
+					require.Equal(t, []string{late, old}, n.Keys())
+				} else {
+					require.Empty(t, n.Keys())
+				}
+			}
+		})
+	}
+}

@@ -111,6 +111,8 @@ var commands = []promise{
 			by: never("fits"), tests: "./cluster TestAs"},
 		{fault: "the error reply to a command that blocks is a value", at: "internal/engine.value.UnmarshalRESP",
 			by: never("IsError"), tests: "./cluster TestCmdFails"},
+		{fault: "a message is lost that was being decoded at the context's end", at: "internal/nodepool.stream.exchange",
+			by: never("decoded"), tests: "./internal/nodepool TestStreamDecodesBesideTheEnd"},
 		{fault: "a message that does not fit its receiver costs the next message", at: "internal/nodepool.streamReceiver.decode",
 			by: never("ErrConnUsable"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -25,6 +26,8 @@ type Cluster struct {
 	model  *model.Cluster
 	net    *simnet.Network
 	nodes  []*Node
+
+	troubles atomic.Uint64 // calls of Trouble
 }
 
 // Close resets all connections and refuses new ones.

@@ -43,7 +43,8 @@ func (n *Node) listen() {
 	n.host = n.c.net.Listen(n.Addr(), n.c.model.Serve(n.model))
 }
 
-// Failover makes a replica of the primary take over, and returns it; nil: no replica is up.
+// Failover makes a replica of the primary take over, and returns it; nil: no replica is up and
+// reached by other nodes.
 // The old primary, if it runs, goes on as one until it hears of the change, after the gossip
 // lag. No write is lost unless the old primary takes some meanwhile.
 func (n *Node) Failover() *Node { return n.failover(false) }
@@ -54,7 +55,7 @@ func (n *Node) FailoverLossy() *Node { return n.failover(true) }
 
 func (n *Node) failover(lossy bool) *Node {
 	for _, r := range n.c.model.Nodes() {
-		if n.c.model.Primary(r) == n.model && r.Up() && n.c.model.Failover(r, lossy) {
+		if n.c.model.Primary(r) == n.model && r.Up() && !r.IsCutOff() && n.c.model.Failover(r, lossy) {
 			return n.c.of(r)
 		}
 	}
@@ -63,10 +64,19 @@ func (n *Node) failover(lossy bool) *Node {
 
 // Freeze stops the process, as SIGSTOP does. Connections stay open, dials succeed, and nothing
 // is answered. Commands that were sent run when the node is healed.
-func (n *Node) Freeze() { n.impose(simnet.Conditions{Stall: simnet.Both}) }
+//
+// A replica falls behind meanwhile. A primary whose replica has taken over runs these commands as a
+// primary, and their writes are lost: it hears of the failover a gossip lag after it is healed.
+func (n *Node) Freeze() { n.cutOff(simnet.Conditions{Stall: simnet.Both}) }
 
-// Isolate drops all packets from and to the node. Nothing is answered, also no dial.
-func (n *Node) Isolate() { n.impose(simnet.Conditions{Partition: simnet.Both}) }
+// Isolate drops all packets from and to the node, also those of other nodes. Nothing is answered,
+// also no dial. A replica falls behind, and the node hears of failovers as after [Node.Freeze].
+func (n *Node) Isolate() { n.cutOff(simnet.Conditions{Partition: simnet.Both}) }
+
+func (n *Node) cutOff(conditions simnet.Conditions) {
+	n.impose(conditions)
+	n.model.CutOff(true)
+}
 
 // RefuseDials refuses new connections. Open ones work.
 func (n *Node) RefuseDials() { n.impose(simnet.Conditions{Refuse: true}) }
@@ -131,6 +141,7 @@ func (n *Node) Heal() {
 		n.model.Refuse(command, "", 0)
 	}
 	n.model.Unpause()
+	n.model.CutOff(false)
 	n.c.net.Forget("", n.Addr())
 	if !n.model.Up() {
 		down := writableDelay

@@ -36,6 +36,11 @@ func (p *peer) say(command string) string {
 	if _, err := p.Write([]byte(command + "\r\n")); err != nil {
 		return err.Error()
 	}
+	return p.next()
+}
+
+// next returns the first line of the next reply, or the error.
+func (p *peer) next() string {
 	line, err := p.r.ReadString('\n')
 	if err != nil {
 		return err.Error()
@@ -315,4 +320,75 @@ func TestClose(t *testing.T) {
 func TestCommands(t *testing.T) {
 	require.Subset(t, Commands(), []string{"client|id", "cluster|slots", "evalsha", "get", "incrby", "multi"})
 	require.IsIncreasing(t, Commands())
+}
+
+// TestCutOffReplica: a replica that other nodes do not reach acknowledges nothing, falls behind and is not
+// promoted. Healed, it has everything.
+func TestCutOffReplica(t *testing.T) {
+	for name, fault := range map[string]func(n *Node){"frozen": (*Node).Freeze, "isolated": (*Node).Isolate} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{Primaries: 1}, func(t *testing.T, c *Cluster) {
+				primary, replica := c.Nodes()[0], c.Nodes()[1]
+				p := dial(t, c, primary.Addr())
+				require.Equal(t, "+OK", p.say("SET k 1"))
+				require.Equal(t, ":1", p.say("WAIT 1 100"))
+				fault(replica)
+				require.Equal(t, "+OK", p.say("SET k 2"))
+				began := time.Now()
+				require.Equal(t, ":0", p.say("WAIT 1 100"))
+				require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
+				require.Nil(t, primary.Failover())
+				require.Nil(t, primary.FailoverLossy())
+				replica.Heal()
+				require.Equal(t, ":1", p.say("WAIT 1 100"))
+				require.Same(t, replica, primary.FailoverLossy())
+				value, _ := c.Value("k")
+				require.Equal(t, "2", value)
+				require.False(t, c.LostWrites("k"))
+			})
+		})
+	}
+}
+
+// TestFrozenPrimaryRunsWhatWasSent: a process that was stopped has not heard that its replica took over. It
+// acknowledges the commands that wait for it, and their writes are lost.
+func TestFrozenPrimaryRunsWhatWasSent(t *testing.T) {
+	inBubble(t, Config{Primaries: 1}, func(t *testing.T, c *Cluster) {
+		primary := c.Nodes()[0]
+		p := dial(t, c, primary.Addr())
+		require.Equal(t, ":1", p.say("INCR k"))
+		time.Sleep(time.Second)
+		primary.Freeze()
+		require.NoError(t, p.SetDeadline(time.Time{}))
+		_, err := p.Write([]byte("INCR k\r\n"))
+		require.NoError(t, err)
+		replica := primary.Failover()
+		require.NotNil(t, replica)
+		time.Sleep(time.Minute)
+		require.False(t, c.LostWrites("k"))
+		primary.Heal()
+		require.Equal(t, ":2", p.next())
+		require.True(t, c.LostWrites("k"))
+		time.Sleep(time.Second)
+		require.Contains(t, p.say("INCR k"), "-MOVED")
+		require.True(t, primary.Replica())
+		value, _ := c.Value("k")
+		require.Equal(t, "1", value)
+	})
+}
+
+// TestTroubleGoesOn: called again, Trouble makes other faults; the seed decides them all.
+func TestTroubleGoesOn(t *testing.T) {
+	var all [2][2]string
+	for i := range all {
+		inBubble(t, Config{Seed: 7}, func(_ *testing.T, c *Cluster) {
+			for j := range all[i] {
+				for _, f := range c.Trouble(10 * time.Second) {
+					all[i][j] += f.Node + f.What + "\n"
+				}
+			}
+		})
+	}
+	require.NotEqual(t, all[0][0], all[0][1])
+	require.Equal(t, all[0], all[1])
 }

@@ -18,10 +18,10 @@ func (f Fault) String() string {
 }
 
 // Trouble makes random faults for about so long, one or two at a time, and returns them when
-// all are healed. The seed decides them. Faults are failovers with and without lost writes,
+// all are healed. The seed decides them, and how often Trouble was called before. Faults are failovers with and without lost writes,
 // kills, freezes, partitions, delays, cuts at any byte, refusals and moved slots.
 func (c *Cluster) Trouble(d time.Duration) (faults []Fault) {
-	r := rand.New(rand.NewPCG(c.config.Seed, 2))
+	r := rand.New(rand.NewPCG(c.config.Seed, 1+c.troubles.Add(1)))
 	end := time.Now().Add(d)
 	for time.Now().Before(end) {
 		for range 1 + r.IntN(2) {

@@ -27,6 +27,7 @@ type faults struct {
 	password   string
 	masterDown bool
 	deaf       bool
+	cutOff     bool
 	interposed Interposer
 	leftBehind uint64 // the last connection that leads to a replica; 0: none
 	told       func(slot uint16, owner int) int
@@ -259,6 +260,27 @@ func (n *Node) MasterDown(yes bool) { n.lock(func(time.Time) { n.masterDown = ye
 
 // Deaf makes the node hear of no changes, so that its view grows old.
 func (n *Node) Deaf(yes bool) { n.lock(func(time.Time) { n.deaf = yes }) }
+
+// CutOff cuts the node off from all other nodes: it is no replica's source, gets nothing from its own, and
+// hears of no changes. What has changed it hears a gossip lag after the end.
+func (n *Node) CutOff(yes bool) {
+	n.lock(func(now time.Time) {
+		if n.cutOff && !yes {
+			for i := range n.learning {
+				if heard := now.Add(n.c.gossip); n.learning[i].at.Before(heard) {
+					n.learning[i].at = heard
+				}
+			}
+		}
+		n.cutOff = yes
+	})
+}
+
+// IsCutOff tells whether CutOff holds.
+func (n *Node) IsCutOff() (yes bool) {
+	n.lock(func(time.Time) { yes = n.cutOff })
+	return yes
+}
 
 // Mislead makes the node tell another map than it goes by: the function says for
 // each slot which node, by its index, it tells for an owner, -1 for none. A nil

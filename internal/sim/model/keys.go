@@ -83,7 +83,7 @@ func scan(c *call) {
 	}
 	keys = slices.DeleteFunc(keys, func(k hashed) bool {
 		e := c.n.keys[k.key]
-		return e.expired(c.ms) || o.match != nil && !globs(*o.match, k.key) || o.kind != "" && e.kind.String() != o.kind
+		return e.expired(c.ms) || o.match != nil && !globs(*o.match, k.key) || o.kind != "" && !strings.EqualFold(e.kind.String(), o.kind)
 	})
 	c.array(2)
 	c.bulkString(strconv.FormatUint(next, 10))

@@ -62,7 +62,7 @@ func (n *Node) trim(now time.Time) {
 		if r.source != n {
 			continue
 		}
-		if r.masterDown || !r.up() {
+		if !r.linked() {
 			r.inSync = false
 			continue
 		}
@@ -74,9 +74,12 @@ func (n *Node) trim(now time.Time) {
 	n.logBase = done
 }
 
+// linked tells whether the replica has a connection to its primary.
+func (n *Node) linked() bool { return !n.masterDown && !n.cutOff && n.up() && !n.source.cutOff }
+
 // replicate applies what the node's primary wrote a lag ago.
 func (n *Node) replicate(now time.Time) {
-	if n.masterDown || !n.up() || !n.source.member() {
+	if !n.linked() || !n.source.member() {
 		return
 	}
 	if !n.inSync {
@@ -127,7 +130,7 @@ func (n *Node) fullSync() {
 func (n *Node) acknowledged(now time.Time) (replicas int64, all time.Time) {
 	end := n.logBase + uint64(len(n.log))
 	for _, r := range n.c.nodes {
-		if r.source != n || r.masterDown || !r.up() {
+		if r.source != n || !r.linked() {
 			continue
 		}
 		if r.replicate(now); r.offset == end {

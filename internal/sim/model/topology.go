@@ -120,7 +120,7 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 // settle makes the node what it is by now: it adopts the topologies that it has
 // heard of, and applies what its primary has sent.
 func (n *Node) settle(now time.Time) {
-	if len(n.learning) > 0 && !n.deaf && n.up() {
+	if len(n.learning) > 0 && !n.deaf && !n.cutOff && n.up() {
 		i := len(n.learning) - 1
 		for ; i >= 0 && n.learning[i].at.After(now); i-- {
 		}
