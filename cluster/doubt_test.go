@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,9 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // A lostReply is a world of one node that runs the first command of a name and then cuts all
@@ -342,6 +345,37 @@ func TestAnActionThatWroteFollowsRedirectsOnly(t *testing.T) {
 			})
 		}
 	}
+	t.Run("it may have written", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			redis := sim.Start(t, sim.Config{})
+			client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
+			require.NoError(t, err)
+			defer client.Close()
+			owner := redis.Owner("k")
+			tries := 0
+			err = client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				tries++
+				owner.PauseWrites(20 * time.Millisecond)
+				short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+				defer cancel()
+				require.ErrorIs(t, conn.Do(short, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
+				owner.Refuse("lpush", "LOADING Redis is loading the dataset in memory", 1)
+				return conn.Do(ctx, radix.Cmd(nil, "LPUSH", "list{k}", "v"))
+			})})
+			require.ErrorIs(t, err, redislanes.ErrRefused)
+			require.Equal(t, 1, tries)
+		})
+	})
+}
+
+// sharing is an action on the key k that shares its connection.
+type sharing struct {
+	perform func(context.Context, radix.Conn) error
+}
+
+func (s sharing) Perform(ctx context.Context, conn radix.Conn) error { return s.perform(ctx, conn) }
+func (sharing) Properties() radix.ActionProperties {
+	return radix.ActionProperties{Keys: []string{"k"}, CanRetry: true, CanPipeline: true, CanShareConn: true}
 }
 
 // TestForeignErrorsTeachNothing: a function returns the error of another client, for example of
@@ -353,6 +387,8 @@ func TestForeignErrorsTeachNothing(t *testing.T) {
 		"as radix returns it":     moved,
 		"as another client does":  &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Outcome: redislanes.ErrRefused, Cause: moved},
 		"wrapped":                 fmt.Errorf("copy: %w", &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: moved}),
+		"tried who knows when":    &redislanes.Error{Command: "GET", Addr: nodeB, Cause: moved},
+		"beside a lost reply":     errors.Join(&redislanes.Error{Command: "GET", Addr: nodeA, Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}, moved),
 		"a lost login of another": &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: resp3.SimpleError{S: "NOAUTH Authentication required."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -374,6 +410,10 @@ func TestForeignErrorsTeachNothing(t *testing.T) {
 					require.Equal(t, foreign, err)
 					require.Equal(t, 1, tries)
 				}
+				require.Equal(t, foreign, client.Do(ctx, sharing{func(ctx context.Context, conn radix.Conn) error {
+					_ = conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
+					return foreign
+				}}), "an action that shares its connection")
 				require.Equal(t, nodeA, client.Primary(slot))
 				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
 				for _, n := range client.Stats().Nodes {
@@ -441,5 +481,46 @@ func TestRefusalsOnEveryPath(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestErrorsInsideRepliesAreNoRefusals: a script has run although an element of its reply is an error, whatever
+// that says.
+func TestErrorsInsideRepliesAreNoRefusals(t *testing.T) {
+	eval := func(into any) radix.Action { return radix.Cmd(into, "EVAL", "x", "1", "k") }
+	for name, call := range map[string]func(ctx context.Context, client *cluster.Client, node radix.Client, into any) error{
+		"Do": func(ctx context.Context, c *cluster.Client, _ radix.Client, into any) error {
+			return c.Do(ctx, eval(into))
+		},
+		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client, into any) error {
+			return c.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, eval(into)) }))
+		},
+		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client, into any) error {
+			return n.Do(ctx, eval(into))
+		},
+		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client, into any) error {
+			return n.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, eval(into)) }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				w := newWorld(func(string, []string) string {
+					sent++
+					return "*2\r\n:1\r\n-OOM command not allowed\r\n"
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				sets, err := client.Clients()
+				require.NoError(t, err)
+				var n int
+				err = call(soon(t, 5*time.Second), client, sets[nodeA].Primary, &radix.Tuple{&n, nil})
+				require.Equal(t, 1, n)
+				var said resp3.SimpleError
+				require.ErrorAs(t, err, &said)
+				require.Equal(t, "OOM command not allowed", said.S)
+				require.NotErrorIs(t, err, redislanes.ErrRefused)
+				require.Equal(t, 1, sent)
+			})
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -285,4 +286,36 @@ func TestUsersOfConnectionsTakeTheirTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitBehindAnAbandonedCommand: the context of a BLPOP ends, and the connection is used on. The reply to the
+// next command comes behind that of the BLPOP, and its silence is not the server's.
+func TestWaitBehindAnAbandonedCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEndless(t, cluster.Config{})
+		var got string
+		require.NoError(t, e.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			require.ErrorIs(t, conn.Do(short, radix.Cmd(nil, "BLPOP", "list{k}", "0")), redislanes.ErrUnknownOutcome)
+			time.AfterFunc(time.Minute, func() { assert.NoError(t, e.Do(e.ctx, radix.Cmd(nil, "RPUSH", "list{k}", "x"))) })
+			return conn.Do(ctx, radix.Cmd(&got, "GET", "k"))
+		})))
+		require.Equal(t, "1", got)
+	})
+}
+
+// TestConnectionForItsOwnQuestion: a command that the client does not know is sent over a dedicated connection
+// at once. To ask what it is would take a connection, and there may be no other.
+func TestConnectionForItsOwnQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEndless(t, cluster.Config{Pool: pool.Fixed{Size: 1}})
+		for _, client := range []radix.Client{e.Client, e.nodeClient()} {
+			began := time.Now()
+			require.NoError(t, client.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				return conn.Do(ctx, radix.Cmd(nil, "MODULE0.INCRBY", "1", "k"))
+			})))
+			require.LessOrEqual(t, time.Since(began), 10*time.Millisecond)
+		}
+	})
 }

@@ -16,12 +16,13 @@ type Observer interface {
 	// Decided is called at the end of each call of Allow, AllowAtMost, Reserve and Acquire, by the
 	// goroutine that made the call. It must not keep or change its arguments. An Acquire has
 	// one request. Its Limit has the Name and Limit of the ConcurrencyRule, and its TTL as the
-	// Window.
+	// Window. Limiter.Close does not wait for it.
 	Decided(took time.Duration, requests []Request, result Result)
 
 	// Hits is called when n hits of the limit were counted, returned and so on, by any
 	// goroutine. n is the sum of their costs. The places of a Concurrency are hits, too:
-	// counted when they are taken, and returned or lost when they are no longer held.
+	// counted when they are taken, and returned or lost when they are no longer held. Limiter.Close
+	// waits for it, so Hits must return soon and must not call Close.
 	Hits(limit *Limit, what Hits, n int64)
 }
 

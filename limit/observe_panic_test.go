@@ -43,7 +43,7 @@ type closing struct{ limiter *Limiter }
 func (c *closing) Decided(time.Duration, []Request, Result) { _ = c.limiter.Close() }
 func (*closing) Hits(*Limit, Hits, int64)                   {}
 
-// TestObserverCloses: Close does not wait for the observer, which may call it or may hang.
+// TestObserverCloses: Close does not wait for Decided, which may call it or may hang.
 func TestObserverCloses(t *testing.T) {
 	for name, call := range map[string]func(t *testing.T, l *Limiter, r Request) bool{
 		"Allow": func(t *testing.T, l *Limiter, r Request) bool { return l.Allow(t.Context(), r).Allowed },

@@ -2,11 +2,8 @@ package redistest
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -22,17 +19,22 @@ type answers struct {
 	toServer, toClient chan chunk
 
 	mu    sync.Mutex // guards what follows
-	due   []int      // replies that the server owes to each command, the oldest first
+	due   []owed     // to each command that the server got, the oldest first
 	ended bool       // the server's side has
 	some  sync.Cond  // one of these has changed
 
-	subscribed bool // over RESP2, where messages look like replies; of the goroutine that reads replies
+	// Of the goroutine that reads replies.
+	channels   map[string]map[string]bool // that the client has subscribed to, by kind
+	subscribed bool                       // over RESP2, where messages look like replies
 }
 
 // answer takes apart what comes from both sides, and answers commands in the server's place. It
 // returns what goes on to each side.
 func (l *link) answer(inject func([]string) string, fromClient, fromServer <-chan chunk) (toServer, toClient <-chan chunk) {
-	a := &answers{link: l, toServer: make(chan chunk, repliesOnTheWay), toClient: make(chan chunk, repliesOnTheWay)}
+	a := &answers{
+		link: l, toServer: make(chan chunk, repliesOnTheWay), toClient: make(chan chunk, repliesOnTheWay),
+		channels: make(map[string]map[string]bool),
+	}
 	a.some.L = &a.mu
 	l.tasks.Go(func() {
 		defer close(a.toServer)
@@ -66,17 +68,17 @@ func (a *answers) commands(inject func([]string) string, from <-chan chunk) erro
 		if err != nil {
 			return err
 		}
-		if !a.respond(inject(args), raw, repliesTo(args), client.arrived()) {
+		if !a.respond(inject(args), raw, owes(args), client.arrived()) {
 			return errEnded
 		}
 	}
 }
 
-// respond passes a command on, to which the server will send so many replies, or the reply if there
-// is one. It returns false if the connection is at its end.
-func (a *answers) respond(reply string, raw []byte, replies int, arrived time.Time) bool {
+// respond passes a command on, to which the server will owe something, or the reply if there is
+// one. It returns false if the connection is at its end.
+func (a *answers) respond(reply string, raw []byte, owes owed, arrived time.Time) bool {
 	if reply == "" {
-		a.change(func() { a.due = append(a.due, replies) })
+		a.change(func() { a.due = append(a.due, owes) })
 		return a.put(a.toServer, chunk{raw, arrived})
 	}
 	there := arrived.Add(a.proxy.settings(ToServer).delay)
@@ -102,51 +104,10 @@ func (a *answers) replies(from <-chan chunk) {
 		if err != nil || !a.put(a.toClient, chunk{raw, server.arrived()}) {
 			return
 		}
-		if a.isReply(raw) {
-			a.change(func() { a.due = replied(a.due, raw[0] == '-') })
+		if reply, c := a.judge(raw); reply {
+			a.change(func() { a.due = replied(a.due, c) })
 		}
 	}
-}
-
-// confirms holds the commands that have a reply for each of their channels, and the first elements of
-// these replies.
-var confirms = []string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}
-
-// repliesTo returns how many replies the command will have.
-func repliesTo(command []string) int {
-	if len(command) > 1 && slices.Contains(confirms, strings.ToLower(command[0])) {
-		return len(command) - 1
-	}
-	return 1
-}
-
-// replied returns what is due after one more reply. An error answers all of a command.
-func replied(due []int, failed bool) []int {
-	if len(due) == 0 {
-		return due
-	}
-	if due[0]--; failed || due[0] <= 0 {
-		return due[1:]
-	}
-	return due
-}
-
-// isReply reports whether what the server has sent belongs to a command. Over RESP3, confirmations are
-// the only pushes that do.
-func (a *answers) isReply(raw []byte) bool {
-	first := ""
-	if lines := strings.SplitN(string(raw[:min(len(raw), 64)]), "\r\n", 4); len(lines) == 4 {
-		first = lines[2]
-	}
-	switch {
-	case slices.Contains(confirms, first):
-		a.subscribed = raw[0] == '*' && !bytes.HasSuffix(raw, []byte("\r\n:0\r\n"))
-	case raw[0] == '>':
-		return false
-	case raw[0] == '*' && a.subscribed:
-		return !strings.HasSuffix(first, "message")
-	}
-	return true
 }
 
 // A stamped reads what is in chunks, and knows when it arrived.

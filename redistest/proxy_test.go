@@ -242,6 +242,21 @@ func TestProxyInjectsBehindSubscriptions(t *testing.T) {
 				require.Contains(t, next(), "unsubscribe")
 				require.Equal(t, "+MINE\r\n", next())
 			}
+			say("*3 $9 SUBSCRIBE $1 x $1 y *1 $11 UNSUBSCRIBE *1 $4 PING *1 $11 UNSUBSCRIBE *1 $4 PING ")
+			for range 4 {
+				require.Contains(t, next(), "subscribe")
+			}
+			require.Equal(t, "+MINE\r\n", next())
+			require.Contains(t, next(), "subscribe")
+			require.Equal(t, "+MINE\r\n", next())
+			say("*1 $5 MULTI *3 $9 SUBSCRIBE $1 x $1 y *1 $7 DISCARD *1 $4 PING ")
+			for reply := ""; reply != "+MINE\r\n"; {
+				reply = next() // miniredis does not queue SUBSCRIBE, Redis does
+			}
+			say("*1 $11 UNSUBSCRIBE *1 $4 PING ")
+			for reply := ""; reply != "+MINE\r\n"; {
+				reply = next()
+			}
 			say("*2 $9 SUBSCRIBE $1 z ")
 			require.Contains(t, next(), "subscribe")
 			e.Nodes()[0].Publish("z", "hello")

@@ -27,7 +27,8 @@ func (e *Emulated) Move(slot uint16, node int) {
 
 // StartMigration makes the slot's owner reply ASK for keys that it does not have. The target serves
 // them to clients that say ASKING, and replies MOVED to others. A migration to another target ends,
-// and its keys go back. StartMigration panics if the target is the owner.
+// and its keys go back. StartMigration panics if the target is the owner, or if a key that would go back
+// is not a string.
 func (e *Emulated) StartMigration(slot uint16, to int) {
 	checkSlot(slot)
 	e.checkNode(to)
@@ -37,7 +38,7 @@ func (e *Emulated) StartMigration(slot uint16, to int) {
 	if owner == to {
 		panic(fmt.Sprintf("redistest: StartMigration: node %d owns slot %d: want another node", to, slot))
 	}
-	if target != to {
+	if target != owner && target != to {
 		e.move(slot, owner)
 	}
 	e.slots.migrate(slot, to)
@@ -55,15 +56,15 @@ func (e *Emulated) FinishMigration(slot uint16) {
 
 func (e *Emulated) move(slot uint16, node int) {
 	owner, target := e.slots.place(slot)
-	keys := make(map[int][]string)
-	for _, holder := range []int{owner, target} {
-		if holder != node {
-			keys[holder] = keysOf(e.nodes[holder], slot)
-		}
+	var late, keys []string // at the target of a migration, and at the owner
+	if target != owner && target != node {
+		late = keysOf(e.nodes[target], slot)
 	}
-	for holder := range keys {
-		moveKeys(e.nodes[holder], e.nodes[node], keys[holder])
+	if owner != node {
+		keys = keysOf(e.nodes[owner], slot)
 	}
+	moveKeys(e.nodes[target], e.nodes[node], late)
+	moveKeys(e.nodes[owner], e.nodes[node], keys)
 	e.slots.own(slot, node)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"sync"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -75,28 +74,8 @@ type routedConn struct {
 	how      How
 	canRetry bool
 
-	last *refusedCommand
-	own  refusedCommand // what last points to, but for an action within another one
-}
-
-// refusedCommand is the last command of an action that a server refused.
-type refusedCommand struct {
-	mu    sync.Mutex // guards what follows
-	name  string
-	addr  string                  // of the server
-	tried func(*redislanes.Error) // adds how often
-}
-
-func (r *refusedCommand) note(name, addr string, tried func(*redislanes.Error)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.name, r.addr, r.tried = name, addr, tried
-}
-
-func (r *refusedCommand) noted() (name, addr string, tried func(*redislanes.Error)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.name, r.addr, r.tried
+	refusals *refusedCommands
+	own      refusedCommands // what refusals points to, but for an action within another one
 }
 
 var _ radix.Conn = (*routedConn)(nil)
@@ -105,7 +84,7 @@ var _ radix.Conn = (*routedConn)(nil)
 func (c *Client) routed(properties radix.ActionProperties, how How) *routedConn {
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
 	conn := &routedConn{client: c, slot: slots.NoKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
-	conn.last = &conn.own
+	conn.refusals = &conn.own
 	return conn
 }
 
@@ -123,7 +102,7 @@ func (c *routedConn) Close() error { return nil }
 
 func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
 	within := &routedConn{
-		client: c.client, slot: c.slot, alone: c.alone, probes: wire.Probes(action), how: c.how, canRetry: c.canRetry, last: c.last,
+		client: c.client, slot: c.slot, alone: c.alone, probes: wire.Probes(action), how: c.how, canRetry: c.canRetry, refusals: c.refusals,
 	}
 	return wire.Perform(ctx, action, within)
 }
@@ -246,7 +225,7 @@ func (c *routedConn) performAlone(ctx context.Context, slot int32, how How, enco
 	if d.to != nil {
 		addr = d.to.Address()
 	}
-	c.last.note(commandName(encoded.Encoded()), addr, nil)
+	c.refusals.note(refusedCommand{commandName(encoded.Encoded()), addr, saidIn(err), nil})
 	return wire.NameCommand(err, encoded.Encoded(), addr)
 }
 
@@ -283,14 +262,15 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 				told, began, took := r.histories[i], r.began, r.took
 				tried = func(err *redislanes.Error) { told.explain(err, began, took) }
 			}
-			c.last.note(commandName(r.command(i)), addr, tried)
+			c.refusals.note(refusedCommand{commandName(r.command(i)), addr, string(resp.ErrorText(reply)), tried})
 		}
 		replies = append(replies, reply...)
 	}
 	return replies, refused, nil
 }
 
-// explain names command and node in an error of the server.
+// explain names command and node in an error of the server. Any other error stays: the action may
+// have got it from another client.
 func (c *routedConn) explain(err error) error {
 	var known *redislanes.Error
 	if errors.As(err, &known) && known.Command != "" {
@@ -300,13 +280,16 @@ func (c *routedConn) explain(err error) error {
 	if !errors.As(err, &said) {
 		return err
 	}
-	name, addr, tried := c.last.noted()
-	if !slots.ParseRedirect([]byte(said.S), addr).Fate.Refused() {
-		return wire.Named(name, addr, radixresp.ErrConnUsable{Err: wire.Said(said.S)})
+	last, ok := c.refusals.find(said.S)
+	if !ok {
+		return err
 	}
-	failed := wire.Named(name, addr, radixresp.ErrConnUsable{Err: refusal{wire.Said(said.S)}})
-	if tried != nil {
-		tried(failed)
+	if !slots.ParseRedirect([]byte(said.S), last.addr).Fate.Refused() {
+		return wire.Named(last.name, last.addr, radixresp.ErrConnUsable{Err: wire.Said(said.S)})
+	}
+	failed := wire.Named(last.name, last.addr, radixresp.ErrConnUsable{Err: refusal{wire.Said(said.S)}})
+	if last.tried != nil {
+		last.tried(failed)
 	}
 	return failed
 }

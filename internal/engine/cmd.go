@@ -44,8 +44,7 @@ func (c *Client) cmdAlone(ctx context.Context, name string, words []string) (raw
 	action := radix.Cmd(&reply, name, words...)
 	conn := c.routed(action.Properties(), How{})
 	err = conn.perform(ctx, action)
-	_, addr, _ = conn.last.noted()
-	return reply.RawMessage, addr, err
+	return reply.RawMessage, conn.refusals.addr(), err
 }
 
 // A value is a reply as it came. An error reply is the command's error, unlike with a

@@ -138,7 +138,7 @@ func (d *dedicatedAction) class() class {
 // has wrapped, or has got from another call stays as it is: programs compare it.
 func (d *dedicatedAction) explain(err error) error {
 	known := wire.Top(err)
-	if known == nil || known.Tries > 0 {
+	if known == nil || known.Tries > 0 || d.to != nil && known.Addr != "" && known.Addr != d.to.Address() {
 		return err
 	}
 	took := time.Duration(0)
@@ -218,7 +218,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	if !to.Fate.Passes() {
 		return false
 	}
-	if !d.mayRepeat() || d.seen.wrote || ctx.Err() != nil { // radix's CanRetry is about redirects alone
+	if !d.mayRepeat() || d.seen.wrote && to.Fate != fate.Itself || ctx.Err() != nil { // CanRetry is about redirects
 		d.client.hint()
 		return false
 	}

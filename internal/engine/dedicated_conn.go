@@ -75,11 +75,31 @@ func (s *sharedSeen) note(commands [][]byte, replies []byte, addr string) (some 
 	return s.all.some
 }
 
-// failed notes that an exchange has ended with err, and which replies there were.
-func (s *sharedSeen) failed(err error, replies []byte) {
+// failed notes that an exchange has ended with err, behind these replies. Commands whose outcome
+// is unknown count as run.
+func (s *sharedSeen) failed(commands [][]byte, replies []byte, err error, addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all.unsent = errors.Is(err, redislanes.ErrNotSent) && len(replies) == 0 && !saysNothing(err)
+	unsent := errors.Is(err, redislanes.ErrNotSent)
+	s.all.unsent = unsent && len(replies) == 0 && !saysNothing(err)
+	replied := 0
+	for rest := replies; len(rest) > 0; replied++ {
+		_, rest = resp.Cut(rest)
+	}
+	s.all.note(commands[:replied], replies, addr)
+	if !unsent {
+		s.all.some, s.all.wrote = true, true
+	}
+}
+
+// streamed notes that an exchange over a subscribed connection has ended with err. Which commands it
+// sent is not known.
+func (s *sharedSeen) streamed(err error) {
+	if !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all.some, s.all.wrote = true, true
+	}
 }
 
 func (s *sharedSeen) soFar() seen {
@@ -134,7 +154,11 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		c.client.noteExchange(marshal, err)
-		return withOutcome(c.client.cfg.Standalone, c.Address(), err)
+		err = withOutcome(c.client.cfg.Standalone, c.Address(), err)
+		if marshal != nil {
+			c.seen.streamed(err)
+		}
+		return err
 	}
 	commands, err := commandsOf(request)
 	if err != nil {
@@ -147,7 +171,7 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 	}
 	c.client.noteReplies(replies)
 	some := c.seen.note(commands, replies, c.Address())
-	refused := c.refusedOf(commands, replies)
+	refused := c.client.refusedIn(c.Address(), commands, replies)
 	if refused != nil && !some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
@@ -199,14 +223,13 @@ func without(replies []byte, marked []bool) (kept []byte) {
 	return kept
 }
 
-// refusedOf returns the error of the first command that the server did not run but
-// might later or elsewhere, or that it may have run; nil if there is none.
-func (c dedicatedConn) refusedOf(commands [][]byte, replies []byte) error {
-	addr := c.Address()
+// refusedIn returns the error of the first of the commands that the server did not run but might
+// later or elsewhere, or that it may have run; nil if there is none.
+func (c *Client) refusedIn(addr string, commands [][]byte, replies []byte) error {
 	for _, encoded := range commands {
 		var reply []byte
 		reply, replies = resp.Cut(replies)
-		err := ambiguous(c.client.cfg.Standalone, addr, reply)
+		err := ambiguous(c.cfg.Standalone, addr, reply)
 		if err == nil && isRefusal(reply, addr) {
 			err = saidError(reply)
 		}

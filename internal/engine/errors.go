@@ -97,7 +97,7 @@ func withOutcome(proxied bool, addr string, err error) error {
 func saidBy(addr string, err error) (text []byte, ok bool) {
 	var by *redislanes.Error
 	var said resp3.SimpleError
-	if !errors.As(err, &by) || by.Addr != addr || !errors.As(err, &said) {
+	if !errors.As(err, &by) || by.Addr != addr || !errors.As(by, &said) {
 		return nil, false
 	}
 	return []byte(said.S), true

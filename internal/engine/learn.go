@@ -74,19 +74,29 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	}
 }
 
-// learnedIn returns the commands of an encoded request, each as by learned.
-func (c *Client) learnedIn(ctx context.Context, request []byte) (commands []command.Command, err error) {
-	_, malformed := wire.Commands(request, func(from, to int) {
-		if err == nil {
-			var cmd command.Command
-			cmd, err = c.learned(ctx, command.Of(request[from:to]))
-			commands = append(commands, cmd)
-		}
-	})
-	if malformed != nil {
-		return nil, malformed
+// told returns the command as servers have told it so far. Unlike learned it does not wait: its caller may hold
+// the connection that the question would take. What is not known yet is asked for.
+func (c *Client) told(cmd command.Command) command.Command {
+	name := cmd.Name()
+	if cmd.Known() || c.cfg.Standalone || name == "" || len(name) > maxAskedName {
+		return cmd
 	}
-	return commands, err
+	if l := c.lookup(name); l != nil {
+		select {
+		case <-l.done:
+			return cmd.With(l.rule) // none if no node has answered
+		default:
+		}
+	}
+	return cmd
+}
+
+// waits returns how long the commands may wait for data, one after the other.
+func (c *Client) waits(commands [][]byte) (wait time.Duration) {
+	for _, encoded := range commands {
+		wait += min(c.told(command.Of(encoded)).Waits(), command.Endless-wait)
+	}
+	return wait
 }
 
 // wait returns when the lookup has ended, at the latest when the context ends.

@@ -143,6 +143,10 @@ const (
 	// has no end, and would need all of the stack.
 	mostNested = 1000
 
+	// maxRefusals is how many texts of error replies to its commands an action remembers, so that its
+	// error can name the command.
+	maxRefusals = 16
+
 	// keptTrips is how many trips of earlier attempts a call keeps before it looks which of them
 	// it still needs. Few calls have so many.
 	keptTrips = 64

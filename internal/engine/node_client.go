@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -72,26 +74,27 @@ func (c nodeDedicated) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c nodeDedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	return withOutcome(c.client.cfg.Standalone, c.Address(), c.exchange(ctx, marshal, unmarshalInto))
-}
-
-func (c nodeDedicated) exchange(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		c.client.noteExchange(marshal, err)
-		return err
+		return withOutcome(c.client.cfg.Standalone, c.Address(), err)
 	}
-	commands, err := c.client.learnedIn(ctx, request)
+	commands, err := commandsOf(request)
 	if err != nil {
 		return err
 	}
-	replies, err := c.Exchange(ctx, request, commands)
+	replies, err := c.Exchange(ctx, request, c.client.waits(commands))
 	if err != nil {
 		c.client.noteFailure(err)
 		return err
 	}
 	c.client.noteReplies(replies)
-	return wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	err = wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	var undecoded *redislanes.DecodeError
+	if refused := c.client.refusedIn(c.Address(), commands, replies); refused != nil && err != nil && !errors.As(err, &undecoded) {
+		return refused
+	}
+	return err
 }
 
 // nodeConn is a node's pool as a connection for one action, which sends slow
@@ -129,10 +132,14 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	o := nodeObservation{client: c.client, addr: c.Address(), request: r, dedicated: r.Way() == command.Alone, probes: c.probes}
 	return o.of(ctx, func() error {
 		err := r.Exchange(ctx, c, unmarshalInto)
-		if _, code := r.Failed(); hintsAt([]byte(code)) { // the receiver may take errors for values
+		_, code := r.Failed()
+		if hintsAt([]byte(code)) { // the receiver may take errors for values
 			c.client.hint()
 		}
 		c.client.noteFailure(err)
+		if code != wire.ErrorCode([]byte(saidIn(err))) { // of an element of the reply, and not of the command
+			return err
+		}
 		return withOutcome(c.client.cfg.Standalone, c.Address(), err)
 	})
 }

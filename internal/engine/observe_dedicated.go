@@ -87,22 +87,17 @@ func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request 
 	if c.asking {
 		sent, asked = withAsking(commands, c.InTransaction())
 	}
-	learned, err := c.client.learnedIn(ctx, sent)
-	if err != nil {
-		c.seen.failed(err, nil)
-		return nil, err
-	}
 	end := func([]byte, error) {}
 	if c.groups != nil && !c.Returned() { // else it fails, and may be later than its request
 		end = c.groups.begin(commands, len(sent), len(asked), c.probes)
 	}
-	replies, err := c.Exchange(ctx, sent, learned)
+	replies, err := c.Exchange(ctx, sent, c.client.waits(commands))
+	replies = without(replies, asked)
 	if err != nil {
-		c.seen.failed(err, replies)
+		c.seen.failed(commands, replies, err, c.Address())
 		end(nil, err)
 		return nil, err
 	}
-	replies = without(replies, asked)
 	end(replies, nil)
 	return replies, nil
 }

@@ -99,11 +99,7 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 	if request == nil {
 		return err
 	}
-	var commands []command.Command
-	if _, err := wire.Commands(request, func(from, to int) { commands = append(commands, command.Of(request[from:to])) }); err != nil {
-		return err
-	}
-	replies, err := c.Exchange(ctx, request, commands)
+	replies, err := c.Exchange(ctx, request, waitOf(request, (command.Command).Waits))
 	if err != nil {
 		return err
 	}
@@ -112,25 +108,32 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 
 // Exchange sends a request of encoded commands, whatever they do to the connection but for
 // those that have no replies or many ([cause.ErrUnanswered], [cause.ErrChanged]), and returns their replies as they came, one
-// behind the other, also those that are errors. The commands are those of the request. If some have no reply, it
+// behind the other, also those that are errors. The commands may wait for data for the given time. If some have no reply, it
 // returns the replies before the first of them, and what became of that one: an error
 // that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome. If it wraps ErrNotSent
 // and there are no replies, no command was sent.
-func (c *Dedicated) Exchange(ctx context.Context, request []byte, commands []command.Command) (replies []byte, err error) {
+func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Duration) (replies []byte, err error) {
 	batch := new(wire.Batch)
 	batch.Reset(wire.NewCall(), request)
-	if _, err := wire.Commands(request, batch.Add); err != nil {
+	var commands []command.Command
+	if _, err := wire.Commands(request, func(from, to int) {
+		batch.Add(from, to)
+		commands = append(commands, command.Of(request[from:to]))
+	}); err != nil {
 		return nil, err
 	}
 	for _, sent := range commands {
 		switch sent.Effect() {
 		case command.Streams:
+			if c.Returned() {
+				return nil, wire.Named(sent.Name(), c.Address(), wire.NotSent(c.Address(), cause.ErrReturned))
+			}
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrChanged)
 		case command.Silences:
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
-	if err := c.begin(commands); err != nil {
+	if err := c.begin(commands, wait); err != nil {
 		return nil, wire.NameCommand(err, request, c.Address())
 	}
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
@@ -141,7 +144,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte, commands []com
 }
 
 // begin notes that a request is under way, unless the connection was returned.
-func (c *Dedicated) begin(commands []command.Command) error {
+func (c *Dedicated) begin(commands []command.Command, wait time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
@@ -150,7 +153,7 @@ func (c *Dedicated) begin(commands []command.Command) error {
 	if c.underWay++; c.underWay > 1 {
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
-	c.member.expectWait(commands, c.underWay > 1)
+	c.member.expectWait(wait, c.member.lane.InFlight() > 0 || c.underWay > 1)
 	if block(commands) {
 		c.beginEndlessLocked()
 	}
@@ -183,22 +186,22 @@ func (m *member) expectEnd() {
 }
 
 // expectWait notes how long the commands may wait for data. Until then the silence of the
-// connection says nothing of the server. behind says that other commands are under way, whose
-// replies come first.
-func (m *member) expectWait(commands []command.Command, behind bool) {
+// connection says nothing of the server. behind says that other commands are under way, perhaps
+// left by their callers, whose replies come first.
+func (m *member) expectWait(wait time.Duration, behind bool) {
 	until := time.Now() // with its monotonic clock: the time of day may be set
 	if others := m.quietUntil.Load(); behind && others != nil && others.After(until) {
 		until = *others
 	}
-	until = until.Add(waitOf(commands))
+	until = until.Add(wait) // without a timeout it is 292 years
 	m.quietUntil.Store(&until)
 }
 
-// waitOf returns how long the commands may wait for data, one after the other.
-func waitOf(commands []command.Command) (wait time.Duration) {
-	for _, sent := range commands {
-		wait += min(sent.Waits(), command.Endless-wait)
-	}
+// waitOf returns how long the commands of the request may wait for data, one after the other.
+func waitOf(request []byte, of func(command.Command) time.Duration) (wait time.Duration) {
+	_, _ = wire.Commands(request, func(from, to int) {
+		wait += min(of(command.Of(request[from:to])), command.Endless-wait)
+	})
 	return wait
 }
 

@@ -126,7 +126,7 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 		return wire.AfterContext(wire.NameCommand(wire.NotSent(s.pool.addr, err), request, s.pool.addr))
 	}
 	bounded, cancel := ctx, context.CancelFunc(func() {})
-	if wait := waitOf(known(request)); wait < command.Endless-s.pool.PauseTimeout {
+	if wait := waitOf(request, knownWait); wait < command.Endless-s.pool.PauseTimeout {
 		bounded, cancel = context.WithTimeout(ctx, wait+s.pool.PauseTimeout)
 	}
 	defer cancel()
@@ -140,14 +140,12 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 	return wire.NameCommand(err, request, s.pool.addr)
 }
 
-// known returns the commands of the request that are in the table: an unknown one has no timeout.
-func known(request []byte) (commands []command.Command) {
-	_, _ = wire.Commands(request, func(from, to int) {
-		if c := command.Of(request[from:to]); c.Known() {
-			commands = append(commands, c)
-		}
-	})
-	return commands
+// knownWait returns the command's own timeout, and none for a command that is not in the table.
+func knownWait(c command.Command) time.Duration {
+	if !c.Known() {
+		return 0
+	}
+	return c.Waits()
 }
 
 // isReply tells whether the error is a reply: an error of the server, or one that was not decoded.
@@ -171,12 +169,8 @@ func (s *stream) exchange(ctx context.Context, request []byte, into any) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Conn.EncodeDecode(ctx, marshal, r) }()
 	err := awaitStream(ctx, done)
-	decoded, why := r.leave()
-	switch {
-	case decoded && ctx.Err() != nil:
-		err = nil // the decoding was under way when the context ended
-	case err == nil:
-		err = why
+	if taken, why := r.leave(); err == nil || taken && ctx.Err() != nil {
+		err = why // the decoding may have been under way when the context ended
 	}
 	var said resp3.SimpleError
 	if errors.As(err, &said) {

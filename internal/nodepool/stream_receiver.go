@@ -22,14 +22,14 @@ type streamReceiver struct {
 	mu     sync.Mutex // guards what follows, and into while it is written
 	into   any
 	called bool
-	done   bool // it was decoded
+	done   bool // it was read, whether it fits into the receiver or not
 	left   bool
 	err    error // why nothing was decoded, although the connection can be used
 }
 
-// leave waits for a decoding that is under way. It returns whether the caller has its message or
-// reply, and why not. From then on, the receiver is the caller's.
-func (r *streamReceiver) leave() (decoded bool, err error) {
+// leave waits for a decoding that is under way. It returns whether a message or reply was taken off
+// the connection, and why the caller does not have it. From then on, the receiver is the caller's.
+func (r *streamReceiver) leave() (taken bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = true
@@ -78,6 +78,6 @@ func (r *streamReceiver) decode(br radixresp.BufferedReader, o *radixresp.Opts) 
 		}
 		r.err, err = err, nil
 	}
-	r.done = err == nil && r.err == nil
+	r.done = err == nil
 	return mine, err
 }

@@ -3,6 +3,7 @@ package nodepool
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -140,6 +142,7 @@ func TestStreamReceiverBehindAClose(t *testing.T) {
 type slowReceiver struct {
 	read, may chan struct{}
 	got       string
+	err       error // that it returns
 }
 
 func (r *slowReceiver) UnmarshalRESP(br radixresp.BufferedReader, o *radixresp.Opts) error {
@@ -148,7 +151,7 @@ func (r *slowReceiver) UnmarshalRESP(br radixresp.BufferedReader, o *radixresp.O
 	r.got = string(raw)
 	close(r.read)
 	<-r.may
-	return err
+	return errors.Join(err, r.err)
 }
 
 // TestStreamDecodesBesideTheEnd: the context ends while a message or a reply is being decoded. The caller
@@ -158,18 +161,27 @@ func TestStreamDecodesBesideTheEnd(t *testing.T) {
 	p, c, send := subscription(t, func(conn net.Conn) net.Conn { return conn })
 	defer p.Close()
 	defer c.Return()
-	for name, marshal := range map[string]any{"a message": nil, "a reply": []string{"INCRBY", "k", "1"}} {
+	for name, marshal := range map[string]any{"a message": nil, "a reply": []string{"INCRBY", "k", "1"}, "a reply that does not fit": []string{"INCRBY", "k", "1"}} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := context.WithCancel(within(t, 10*time.Second))
 			slow := &slowReceiver{read: make(chan struct{}), may: make(chan struct{})}
+			if name == "a reply that does not fit" {
+				slow.err = radixresp.ErrConnUsable{Err: errors.New("no fit")}
+			}
 			go func() {
 				send(message(name))
 				<-slow.read
 				end()
 				time.AfterFunc(10*streamPatience, func() { close(slow.may) })
 			}()
-			require.NoError(t, c.EncodeDecode(ctx, marshal, slow))
+			err := c.EncodeDecode(ctx, marshal, slow)
 			require.Equal(t, message(name), slow.got)
+			if slow.err == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, slow.err, "and not the context's")
+			require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
 		})
 	}
 }

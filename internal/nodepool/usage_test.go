@@ -266,13 +266,13 @@ func TestRestore(t *testing.T) {
 // somebody sets, and is never in the past because of a timeout of centuries.
 func TestWaitsAreNoTimesOfDay(t *testing.T) {
 	for _, timeouts := range [][]string{{"60", "1"}, {"0"}, {"1", "0", "1", "0"}, {"9000000000"}, {"9000000000", "9000000000"}} {
-		var sent []command.Command
+		var request []byte
 		for _, timeout := range timeouts {
-			sent = append(sent, command.Of(resp.AppendCommand(nil, "BLPOP", "k", timeout)))
+			request = resp.AppendCommand(request, "BLPOP", "k", timeout)
 		}
 		m := new(member)
 		require.False(t, m.mayBeQuiet())
-		m.expectWait(sent, false)
+		m.expectWait(waitOf(request, (command.Command).Waits), false)
 		require.True(t, m.mayBeQuiet(), timeouts)
 		if until := *m.quietUntil.Load(); timeouts[0] == "60" {
 			require.NotEqual(t, until.Round(0), until, "without a monotonic clock")
@@ -283,22 +283,18 @@ func TestWaitsAreNoTimesOfDay(t *testing.T) {
 // TestWaitBehindAWait: a command that is sent behind one that waits for data has its reply behind it.
 func TestWaitBehindAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		blpop := func(timeout string) []command.Command {
-			return []command.Command{command.Of(resp.AppendCommand(nil, "BLPOP", "k", timeout))}
-		}
-		get := []command.Command{command.Of(resp.AppendCommand(nil, "GET", "k"))}
 		m := new(member)
 		began := time.Now()
 		due := func() time.Duration { return m.quietUntil.Load().Sub(began) }
-		m.expectWait(blpop("60"), false)
-		m.expectWait(get, true)
+		m.expectWait(time.Minute, false)
+		m.expectWait(0, true)
 		require.Equal(t, time.Minute, due())
-		m.expectWait(blpop("5"), true)
+		m.expectWait(5*time.Second, true)
 		require.Equal(t, 65*time.Second, due())
-		m.expectWait(get, false)
+		m.expectWait(0, false)
 		require.Zero(t, due(), "the others have ended")
-		m.expectWait(blpop("0"), false)
-		m.expectWait(blpop("0"), true)
+		m.expectWait(command.Endless, false)
+		m.expectWait(command.Endless, true)
 		require.Greater(t, due(), 200*365*24*time.Hour)
 	})
 }

@@ -82,8 +82,11 @@ var troubles = []func(c *Cluster, n *Node, r *rand.Rand) string{
 		for range 100 {
 			c.Move(fmt.Sprint(r.Uint32()), n)
 		}
-		if n.Replica() {
+		switch {
+		case n.Replica():
 			return "slots move here: none, it is a replica"
+		case n.model.IsCutOff():
+			return "slots move here: none, nothing reaches it"
 		}
 		return "slots move here"
 	},

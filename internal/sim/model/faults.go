@@ -271,6 +271,7 @@ func (n *Node) CutOff(yes bool) {
 					n.learning[i].at = heard
 				}
 			}
+			n.c.settleLater()
 		}
 		n.cutOff = yes
 	})

@@ -7,13 +7,13 @@ import (
 
 // Migrate begins to move a slot: its owner is MIGRATING, and the other node
 // IMPORTING. It reports false, and does nothing, if the owner is that node, or either is no
-// primary or already moving the slot.
+// primary, cut off, or already moving the slot.
 func (c *Cluster) Migrate(slot uint16, to *Node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settleAll(time.Now())
 	from := c.ownerLocked(slot)
-	if from == nil || from == to || from.own != nil || to.own != nil || from.source != nil || to.source != nil || from.migrating[slot] != nil || to.view.owner[slot] != int16(from.index) {
+	if from == nil || from == to || from.cutOff || to.cutOff || from.own != nil || to.own != nil || from.source != nil || to.source != nil || from.migrating[slot] != nil || to.view.owner[slot] != int16(from.index) {
 		return false
 	}
 	from.migrating[slot] = to
@@ -21,14 +21,18 @@ func (c *Cluster) Migrate(slot uint16, to *Node) bool {
 	return true
 }
 
-// moving calls f with the nodes between which a slot is on its way, if it is.
+// moving calls f with the nodes between which a slot is on its way, if it is and neither is cut off.
 func (c *Cluster) moving(slot uint16, f func(from, to *Node, now time.Time)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	c.settleAll(now)
-	if from := c.ownerLocked(slot); from != nil && from.migrating[slot] != nil {
-		f(from, from.migrating[slot], now)
+	from := c.ownerLocked(slot)
+	if from == nil {
+		return
+	}
+	if to := from.migrating[slot]; to != nil && !from.cutOff && !to.cutOff {
+		f(from, to, now)
 	}
 }
 

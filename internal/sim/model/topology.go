@@ -96,13 +96,7 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 	f(next)
 	c.noteTenures(c.truth, next, now)
 	c.truth = next
-	if len(c.sentinels) > 0 { // which tell servers at once, not when a client asks
-		time.AfterFunc(c.gossip, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.settleAll(time.Now())
-		})
-	}
+	c.settleLater()
 	for _, n := range slices.Concat(c.nodes, c.sentinels) {
 		if n.own != nil {
 			continue
@@ -115,6 +109,19 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 		n.learning = append(n.learning, lesson{now.Add(c.gossip), next})
 		n.settle(now)
 	}
+}
+
+// settleLater has all nodes hear of the last change when they are due, and not only when a client asks:
+// Sentinels tell servers at once.
+func (c *Cluster) settleLater() {
+	if len(c.sentinels) == 0 {
+		return
+	}
+	time.AfterFunc(c.gossip, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.settleAll(time.Now())
+	})
 }
 
 // settle makes the node what it is by now: it adopts the topologies that it has
