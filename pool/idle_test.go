@@ -156,6 +156,44 @@ func TestDedicatedClosedWhileIdle(t *testing.T) {
 	}
 }
 
+// TestDedicatedClosedWhileWaitedFor: the server hangs up while the user of a connection thinks, and another user
+// waits for it.
+func TestDedicatedClosedWhileWaitedFor(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("connections are not asked there")
+	}
+	for name, config := range map[string]pool.Config{"fixed": pool.Fixed{Size: 1}, "laned": pool.Laned{Lanes: 1, MaxDedicated: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := new(quitter)
+			client, err := pool.Custom(config, lanes.Dialer{})(t.Context(), "tcp", q.listen(t, nil))
+			require.NoError(t, err)
+			defer client.Close()
+			ctx := servers.Within(t, 20*time.Second)
+			waited := make(chan error, 1)
+			require.NoError(t, client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				for range 20 { // until the caller reads its own replies
+					require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "GET", "k")))
+				}
+				go func() {
+					waited <- client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+						return conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
+					}))
+				}()
+				for client.(*pool.Pool).Stats().Waiters == 0 {
+					runtime.Gosched()
+				}
+				require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+				<-q.ended
+				<-time.After(10 * ms) // idle for longer than a busy connection
+				return nil
+			})))
+			require.NoError(t, <-waited)
+		})
+	}
+}
+
 // certificate returns settings for a TLS server and its clients.
 func certificate(t *testing.T) (server, client *tls.Config) {
 	maker := httptest.NewTLSServer(http.NotFoundHandler())

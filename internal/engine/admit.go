@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -72,7 +71,7 @@ func (c *Client) readmit(before, now *slots.Map) {
 	c.mu.Unlock()
 	for _, p := range changed {
 		if now.Sentinels != nil {
-			p.Renew(time.Time{}) // which of them are to the old primary is not known
+			p.Replace() // which of them are to the old primary is not known
 		} else {
 			p.Readmit()
 		}

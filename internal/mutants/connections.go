@@ -98,7 +98,9 @@ var connections = []promise{
 		{fault: "a connection that was being dialled is not asked about again", at: "internal/nodepool.member.outdatedLocked",
 			by: never("refused"), tests: "./internal/nodepool TestOutdatedWhileDialled"},
 		{fault: "a server that was refused is dialled late although it is admitted now", at: "internal/nodepool.Pool.readmit",
-			by: never("redial"), tests: "./internal/nodepool TestAdmittedAtOnce"},
+			by: never("ErrNotMember"), tests: "./internal/nodepool TestAdmittedAtOnce"},
+		{fault: "dials stay spaced when nothing dies young any more", at: "internal/nodepool.Pool.judgeLocked",
+			by: never("spaced"), tests: "./internal/nodepool TestPauseEndsWithItsReason"},
 	}},
 	{"connections are replaced with growing pauses", []mutant{
 		{fault: "connections are replaced each second for ever", at: "internal/nodepool.renewals.note",

@@ -118,7 +118,9 @@ var health = []promise{
 	}},
 	{"a returned connection serves the queue only if it is open", []mutant{
 		{fault: "a closed connection is lent to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
-			by: always("Err"), tests: "./internal/nodepool TestClosedConnectionIsNotDedicated"},
+			by: always("Usable"), tests: "./internal/nodepool TestClosedConnectionIsNotDedicated"},
+		{fault: "a connection that was closed unnoticed is given to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
+			by: instead("m.lane.Usable()", "m.lane.Err() == nil"), tests: "./pool TestDedicatedClosedWhileWaitedFor"},
 		{fault: "a connection returned after Retire serves on", at: "internal/nodepool.Pool.drainLocked",
 			by: drop("leaveWhy"), tests: "./internal/nodepool TestReturnedAfterRetire"},
 	}},

@@ -70,7 +70,7 @@ func (c *control) look(s sample) (to int, why string) {
 		return to, why
 	}
 	switch {
-	case 100*s.load >= shrinkBelow*c.carries(c.target):
+	case 100*s.load >= c.shrinkBelow()*c.carries(c.target):
 		c.low = false
 		return c.target, ""
 	case !c.low: // this peak may be the end of what was before
@@ -82,6 +82,15 @@ func (c *control) look(s sample) (to int, why string) {
 		return c.target, ""
 	}
 	return to, redislanes.ShrinkQuiet
+}
+
+// shrinkBelow returns the saturation, in percent, below which the load is low: any if the size is that of
+// the load, without connections to spare.
+func (c *control) shrinkBelow() int {
+	if c.fill == 100 {
+		return 100
+	}
+	return shrinkBelow
 }
 
 // shrunk returns the size for the highest load of the quiet time.

@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"context"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -76,12 +77,17 @@ func (p *Pool) takeBack(m *member, left condition) {
 	p.mu.Unlock()
 }
 
-// restoreLocked has the connection restored unless it leaves anyway. It reports whether that
-// is under way: then the connection is offered when the server has answered.
+// restoreLocked has the connection restored, unless it leaves anyway or its credentials may have
+// ended. It returns false if the connection is to be offered now: else it is offered when the server has
+// answered, or was closed.
 func (m *member) restoreLocked() bool {
 	p := m.pool
 	if m.leaveWhy != nil {
 		return false
+	}
+	if m.loginEndedLocked(time.Now()) {
+		p.leaveLocked(m, errUnclean, true)
+		return true
 	}
 	var current *wire.Login
 	if m.login = p.login.Load(); m.login != nil {
@@ -89,8 +95,8 @@ func (m *member) restoreLocked() bool {
 	}
 	m.restore = m.lane.Restore(current)
 	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
-		m.leaveWhy = wire.ErrClosed
-		return false
+		p.leaveLocked(m, wire.ErrClosed, true) // the lane's own error, if it has one, says why
+		return true
 	}
 	m.becomeLocked(busy)
 	p.attend()

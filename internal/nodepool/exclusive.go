@@ -98,7 +98,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.idle = append(a.idle, m)
 		return
 	}
-	if w.batch == nil && m.lane.Err() == nil {
+	if w.batch == nil && m.lane.Usable() {
 		a.removeLocked(w)
 		m.becomeLocked(dedicated)
 		w.given <- dedicateResult{member: m}

@@ -77,7 +77,9 @@ func (p *Pool) dial(m *member, asked health.Time) {
 		p.growLocked()
 	} else {
 		p.counters.dialErrors++
-		p.attemptFailedLocked(asked, err)
+		if !p.closed { // else it was cancelled
+			p.attemptFailedLocked(asked, err)
+		}
 	}
 	p.fillLocked(err != nil)
 	ended := p.closed
@@ -98,6 +100,16 @@ func (p *Pool) redialLaterLocked() {
 	}
 	least, most := p.health.Backoff(time.Now())
 	p.redial = time.AfterFunc(least+rand.N(most-least)+1, p.dialAgain)
+}
+
+// redialNowLocked dials now if the pool waits to dial again. It must be called when the reason for the wait is
+// gone.
+func (p *Pool) redialNowLocked() {
+	if p.redial != nil {
+		p.redial.Stop()
+		p.redial = nil
+		p.retryLocked()
+	}
 }
 
 // spaceLocked makes the next dial wait if connections die young.

@@ -22,6 +22,7 @@ var errExpiring = errors.New("connection replaced: it was in use when the others
 type login struct {
 	*wire.Login
 	until   time.Time // may be sent
+	sent    atomic.Bool
 	taken   atomic.Bool
 	refused atomic.Pointer[error] // what the last server has said that does not take them
 	judged  bool                  // a failure followed, and it shows nothing any more; guarded by the main pool's mu
@@ -72,7 +73,7 @@ func (m *member) sendLoginLocked() (stays bool) {
 		return true
 	}
 	if time.Now().After(l.until) {
-		if l.refused.Load() != nil || !l.taken.Load() || p.health.Against() {
+		if l.refused.Load() != nil || l.sent.Load() && !l.taken.Load() || p.health.Against() {
 			return true
 		}
 		p.leaveLocked(m, errExpiring, false)
@@ -81,9 +82,22 @@ func (m *member) sendLoginLocked() (stays bool) {
 	a := &auth{l, l.Question()}
 	if p.mu.giveLocked(m.lane, a.batch, p.MaxInFlight+besidePing) {
 		m.login, m.auth = l, a
+		l.sent.Store(true)
 		p.attend()
 	}
 	return true
+}
+
+// loginEndedLocked reports whether the credentials with which the connection would be restored were asked
+// for too long ago: a token may have ended.
+func (m *member) loginEndedLocked(now time.Time) bool {
+	switch l := m.pool.login.Load(); {
+	case m.pool.dialer.Credentials == nil:
+		return false
+	case l != nil:
+		return now.After(l.until)
+	}
+	return now.Sub(m.born) > loginAge
 }
 
 // readLoginLocked notes what the server has answered to AUTH.

@@ -95,7 +95,7 @@ func (p *Pool) look(now time.Time) {
 // judgeLocked looks at all connections and does what health says. What has stalled is to
 // be closed once the lock is released.
 func (p *Pool) judgeLocked(now time.Time) {
-	changed := p.size.doubted > 0
+	changed, spaced := p.size.doubted > 0, p.health.Spaced()
 	look := p.health.Look(now)
 	for _, m := range p.members {
 		if !look.See(&m.health, m.sightLocked()) {
@@ -109,6 +109,9 @@ func (p *Pool) judgeLocked(now time.Time) {
 	v := look.Judge(dials && !p.joinedLocked(), p.queue.len() > 0 || p.health.State() == health.Suspect)
 	if v.Heard {
 		p.livesLocked()
+	}
+	if spaced && !p.health.Spaced() && !p.health.Against() {
+		p.redialNowLocked()
 	}
 	p.settleLocked()
 	switch {

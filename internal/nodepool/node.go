@@ -169,8 +169,8 @@ func (n *Node) Quiet() bool {
 // Renew replaces the connections, each when nothing is in flight on it, because a
 // server's reply says that the address may lead to another server now. Dedicated ones leave
 // when they are returned, and those that are being dialled when they join. The first renewal is
-// immediate. Those that follow are spaced by 1, 2, 4, up to 16 s. See [Node.Readmit] for what is
-// known for certain.
+// immediate. Those that follow are spaced by 1, 2, 4, up to 16 s. See [Node.Replace] and
+// [Node.Readmit] for what is known for certain.
 //
 // Renew reports whether connections were replaced since the time, or are now: then what a server has
 // replied to a command that was sent at that time says nothing about the new ones.
@@ -179,6 +179,14 @@ func (n *Node) Renew(since time.Time) (renewed bool) {
 		renewed = p.renew(since) || renewed
 	}
 	return renewed
+}
+
+// Replace replaces all connections as [Node.Renew] does, whenever the last renewal was. It is for what is known
+// for certain: the address leads to another server now.
+func (n *Node) Replace() {
+	for _, p := range n.pools() {
+		p.replace()
+	}
 }
 
 // Readmit asks wire.Purpose.Admits again about each connection, by what its server said

@@ -31,11 +31,17 @@ func (p *Pool) renew(since time.Time) (renewed bool) {
 func (p *Pool) readmit() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(m *member) bool { return m.leaveWhy == nil && m.refused() })
-	if p.redial != nil && errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
-		p.redial.Stop()
-		p.redial = nil
-		p.retryLocked()
+	if errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
+		p.redialNowLocked()
 	}
+	p.mu.Unlock()
+}
+
+// replace is [Node.Replace] for one pool.
+func (p *Pool) replace() {
+	p.mu.Lock()
+	p.drainLocked(errRenewed, func(*member) bool { return true })
+	p.renewals.number++
 	p.mu.Unlock()
 }
 

@@ -1,0 +1,178 @@
+package nodepool
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// piped is a server behind pipes, for virtual time. It answers every command with OK.
+type piped struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	sent  []string // commands
+}
+
+func (s *piped) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	s.mu.Lock()
+	s.conns = append(s.conns, server)
+	s.mu.Unlock()
+	go func() {
+		defer server.Close()
+		in := bufio.NewReader(server)
+		for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
+			s.mu.Lock()
+			s.sent = append(s.sent, command)
+			s.mu.Unlock()
+			_, _ = io.WriteString(server, "+OK\r\n")
+		}
+	}()
+	return client, nil
+}
+
+// cut ends all connections. It returns how many there have been.
+func (s *piped) cut() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		_ = conn.Close()
+	}
+	return len(s.conns)
+}
+
+// commands returns what was sent since it was called last.
+func (s *piped) commands() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent := strings.Join(s.sent, " ")
+	s.sent = nil
+	return sent
+}
+
+// overPipes plays with a pool in virtual time.
+func overPipes(t *testing.T, config Config, d lanes.Dialer, play func(t *testing.T, p *Node, s *piped)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := new(piped)
+		d.NetDial, d.NoSetInfo = s.dial, true
+		p, err := New(config, d, "pipe:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		play(t, p, s)
+	})
+}
+
+func dedicateAll(t *testing.T, p *Node, n int) (all []*Dedicated) {
+	for range n {
+		c, err := p.Dedicate(t.Context())
+		require.NoError(t, err)
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestIdleDedicatedClose: a laned pool keeps no more dedicated connections than were used in the last
+// IdleTimeout, also if that is most of what there were before.
+func TestIdleDedicatedClose(t *testing.T) {
+	overPipes(t, Laned{SlowLanes: -1}, lanes.Dialer{}, func(t *testing.T, p *Node, _ *piped) {
+		all := dedicateAll(t, p, 10)
+		require.Equal(t, 10, p.Stats().Extra)
+		for _, c := range all[4:] {
+			c.Return()
+		}
+		time.Sleep(3 * defaultIdleTimeout)
+		require.Equal(t, 4, p.Stats().Extra)
+		for _, c := range all[:4] {
+			c.Return()
+		}
+		time.Sleep(3 * defaultIdleTimeout)
+		require.Zero(t, p.Stats().Extra)
+	})
+}
+
+// TestPauseEndsWithItsReason: a restart ends all connections of a pool that has just opened. They died young, so
+// dials are spaced, but not for longer than that says something.
+func TestPauseEndsWithItsReason(t *testing.T) {
+	overPipes(t, Fixed{Size: 20, Options: Options{MaxBackoff: 30 * time.Second}}, lanes.Dialer{}, func(t *testing.T, p *Node, s *piped) {
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, 20, s.cut())
+		time.Sleep(2 * time.Second)
+		require.Equal(t, 20, p.Stats().Open)
+	})
+}
+
+// TestRestoreWithOldCredentials: a token may have ended since the connection was dialled, so a connection
+// that its user has changed is closed, and nobody tries to log in with that token.
+func TestRestoreWithOldCredentials(t *testing.T) {
+	token := func(context.Context) (string, string, error) { return "me", "token", nil }
+	overPipes(t, Fixed{Size: 1}, lanes.Dialer{Credentials: token}, func(t *testing.T, p *Node, s *piped) {
+		for held, want := range map[time.Duration]string{time.Second: "RESET AUTH", 2 * time.Minute: "AUTH"} { // that of the next dial
+			c := dedicateAll(t, p, 1)[0]
+			_, err := say(t.Context(), c, "SELECT 1")
+			require.NoError(t, err)
+			time.Sleep(held)
+			s.commands()
+			closed := p.Stats().Closes[redislanes.CloseUnclean]
+			c.Return()
+			synctest.Wait()
+			require.True(t, strings.HasPrefix(s.commands(), want), held)
+			require.Equal(t, held > loginAge, p.Stats().Closes[redislanes.CloseUnclean] > closed)
+		}
+	})
+}
+
+// TestDedicatedBeyondALogin: a connection that was dedicated while others would have sent AUTH again is replaced,
+// also if there were no others.
+func TestDedicatedBeyondALogin(t *testing.T) {
+	token := func(context.Context) (string, string, error) { return "me", "token", nil }
+	overPipes(t, Fixed{Size: 1}, lanes.Dialer{Credentials: token, ReauthEvery: 10 * time.Minute}, func(t *testing.T, p *Node, _ *piped) {
+		c := dedicateAll(t, p, 1)[0]
+		time.Sleep(12 * time.Minute)
+		c.Return()
+		synctest.Wait()
+		closes := uint64(0)
+		for _, n := range p.Stats().Closes {
+			closes += n
+		}
+		require.EqualValues(t, 1, closes)
+	})
+}
+
+// TestReplaceIsNotSpaced: what is known for certain does not wait for the pause between suspicions.
+func TestReplaceIsNotSpaced(t *testing.T) {
+	overPipes(t, Laned{Lanes: 2}, lanes.Dialer{}, func(t *testing.T, p *Node, _ *piped) {
+		time.Sleep(time.Second)
+		for i, renew := range []func(){func() { p.Renew(time.Time{}) }, func() { p.Renew(time.Time{}) }, p.Replace} {
+			renew()
+			time.Sleep(100 * time.Millisecond)
+			require.Equal(t, []uint64{2, 2, 4}[i], p.Stats().Closes[redislanes.CloseRenewed])
+		}
+	})
+}
+
+// TestCloseIsNoOutage: the dials that Close cancels say nothing of the server.
+func TestCloseIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}, "pipe:1", nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, p.Close())
+		require.False(t, p.Stats().Down)
+		require.Zero(t, p.Stats().Downs)
+	})
+}
