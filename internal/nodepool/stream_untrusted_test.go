@@ -201,3 +201,22 @@ func TestStreamWaitsForACommand(t *testing.T) {
 		require.Equal(t, 13*time.Second, time.Since(began).Round(time.Second))
 	})
 }
+
+// TestLongErrorOnAStream: an error that is longer than a line of radix's is cut off, and the subscription
+// lasts.
+func TestLongErrorOnAStream(t *testing.T) {
+	t.Parallel()
+	onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
+		long := "ERR " + strings.Repeat("x", 5000)
+		time.AfterFunc(time.Second, func() { send("-" + long + "\r\n" + message("next")) })
+		err := c.EncodeDecode(ctx, []string{"INCRBY", "k", "1"}, new(any))
+		var said resp3.SimpleError
+		require.ErrorAs(t, err, &said)
+		require.True(t, strings.HasPrefix(long, said.S))
+		require.Greater(t, len(said.S), 4000)
+		require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
+		var raw resp3.RawMessage
+		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
+		require.Equal(t, message("next"), string(raw))
+	})
+}

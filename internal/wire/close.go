@@ -1,5 +1,7 @@
 package wire
 
+import "time"
+
 // Drain closes the lane because of err when nothing is in flight any more. Until then it takes
 // no new batches, so no command's outcome becomes unknown. To look whether the lane is quiet and
 // then to close it is not the same: a batch may come in between.
@@ -26,13 +28,13 @@ func (l *Lane) emptied() {
 // cause: not sent, or with an unknown outcome, by command.
 func (l *Lane) Fail(err error) {
 	l.mu.Lock()
-	first := l.failLocked(err)
+	l.failLocked(err)
 	l.mu.Unlock()
-	l.end(first)
+	l.end()
 }
 
 // failLocked makes the lane take nothing more, because of err. It reports whether
-// that was not so before; end must be told.
+// that was not so before; then end must be called.
 func (l *Lane) failLocked(err error) (first bool) {
 	if l.err == nil {
 		l.err, first = err, true
@@ -40,13 +42,28 @@ func (l *Lane) failLocked(err error) (first bool) {
 	return first
 }
 
-// end closes the connection of a lane that has just failed.
-func (l *Lane) end(first bool) {
+// end closes the connection of a lane that has failed.
+func (l *Lane) end() {
+	l.mu.Lock()
+	first := !l.shut
+	l.shut = true
+	l.mu.Unlock()
 	if first {
 		_ = l.conn.Close() // which does not wait: see relay
 		close(l.closed)
 	}
 	l.settle()
+}
+
+// lastReadLocked closes the connection of a lane whose writes have failed once what has arrived was read:
+// replies to earlier batches, or why the server hung up. Whoever reads meets the connection's end
+// soon. If there is no reader, wake says that the background goroutine is to be woken up.
+func (l *Lane) lastReadLocked() (wake bool) {
+	time.AfterFunc(endPatience, l.end)
+	if wake = l.reader == nobody || l.reader == claimed; wake {
+		l.reader, l.claimant = background, nil
+	}
+	return wake
 }
 
 // settle ends all batches of a closed lane, once nobody reads or writes any
@@ -126,7 +143,7 @@ func (l *Lane) Usable() bool {
 // noteGoneLocked closes the lane because of what hungUp has returned.
 func (l *Lane) noteGoneLocked(queued uint64, gone error) {
 	if gone != nil && l.queued == queued && l.failLocked(gone) {
-		go l.end(true) // which tells the pool, whose lock the caller may hold
+		go l.end() // which tells the pool, whose lock the caller may hold
 	}
 }
 

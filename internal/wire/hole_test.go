@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,4 +74,66 @@ func TestNothingIsWrittenBehindAHole(t *testing.T) {
 			require.ErrorIs(t, err, redislanes.ErrNotSent)
 		}
 	}
+}
+
+// TestRepliesThatArrivedSurviveAFailedWrite: a server has answered and has gone. The write of another batch
+// fails while replies are still to be read.
+func TestRepliesThatArrivedSurviveAFailedWrite(t *testing.T) {
+	const commands = 20_000 // with more replies than a read takes
+	for range 5 {
+		answered := make(chan struct{})
+		addr := scripted(t, func(p *peer) {
+			if p.take(commands) && p.send(strings.Repeat("+OK\r\n", commands)) {
+				close(answered)
+			}
+		})
+		l, err := Dial(within(t, patience), lanes.Dialer{}, addr)
+		require.NoError(t, err)
+		many := make([][]string, commands)
+		for i := range many {
+			many[i] = []string{"PING"}
+		}
+		early := begun(many...)
+		l.replyMu.Lock() // so that the reader has some replies, and the rest is not read
+		require.True(t, l.Submit(early))
+		Flush([]*Batch{early})
+		<-answered
+		l.mu.Lock()
+		conn := &failing{outlet: l.plain, first: make(chan struct{}), fail: make(chan struct{})}
+		l.plain = conn
+		l.mu.Unlock()
+		close(conn.fail)
+		late := begun([]string{"SET", "k", "v"})
+		require.True(t, l.Submit(late))
+		Flush([]*Batch{late})
+		require.Error(t, l.Err())
+		require.False(t, l.Enqueue(begun([]string{"PING"}), 10))
+		l.replyMu.Unlock()
+		require.NoError(t, early.call.Wait(within(t, patience)))
+		require.False(t, early.Failed())
+		require.NoError(t, late.call.Wait(within(t, patience)))
+		_, err = late.Reply(0)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		require.NoError(t, l.Close())
+	}
+}
+
+// TestSilentAfterAFailedWrite: the connection of a lane whose writes fail is closed after a moment, also if the
+// server says nothing more.
+func TestSilentAfterAFailedWrite(t *testing.T) {
+	over := make(chan struct{})
+	addr := scripted(t, func(p *peer) { p.take(1); <-over })
+	defer close(over)
+	l, err := Dial(within(t, patience), lanes.Dialer{}, addr)
+	require.NoError(t, err)
+	conn := &failing{outlet: l.plain, first: make(chan struct{}), fail: make(chan struct{})}
+	l.plain = conn
+	close(conn.fail)
+	lost := begun([]string{"SET", "k", "v"})
+	require.True(t, l.Submit(lost))
+	Flush([]*Batch{lost})
+	require.NoError(t, lost.call.Wait(within(t, patience)))
+	require.True(t, lost.Failed())
+	<-l.closed
+	require.NoError(t, l.Close())
 }

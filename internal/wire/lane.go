@@ -78,7 +78,8 @@ type Lane struct {
 	claimant *Batch
 	head     *Batch // FIFO of batches that the reader has not taken yet
 	tail     *Batch
-	err      error // why the lane is closed
+	err      error // why the lane takes no more batches
+	shut     bool  // the connection is closed
 	settled  bool
 
 	// Owned by the role of the writer.

@@ -89,6 +89,8 @@ const (
 
 	// writePiece is what the write timeout is for.
 	writePiece = 64 << 10
+	// maxSyscall is how much one system call writes: some systems refuse 2 GiB and more.
+	maxSyscall = 1 << 30
 	// relayPiece is what a relay takes before the connection has taken what came earlier.
 	// The lane cannot see it move: more of it would make a slow upload look silent.
 	relayPiece = 16 << 10

@@ -82,7 +82,7 @@ const (
 func (l *Lane) resignLocked() successor {
 	l.reader, l.claimant = nobody, nil
 	switch {
-	case l.err != nil:
+	case l.err != nil && (l.shut || l.gauge.InFlight.Load() == 0):
 		return settlement
 	case l.gauge.InFlight.Load() > 0:
 		l.reader = background
@@ -96,7 +96,7 @@ func (l *Lane) handOver(to successor) {
 	case wokenUp:
 		l.wake <- struct{}{}
 	case settlement:
-		l.settle()
+		l.end()
 	}
 }
 
@@ -144,7 +144,7 @@ func (l *Lane) serve() {
 		if batches > 0 {
 			l.events.Answered(l)
 		}
-		if interrupted(err) && l.Err() == nil { // see Watch
+		if interrupted(err) && !l.isShut() { // see Watch
 			_ = l.conn.SetReadDeadline(time.Time{})
 			if l.gauge.InFlight.Load() == 0 {
 				l.shrinkReads()
@@ -163,6 +163,12 @@ func (l *Lane) serve() {
 			return
 		}
 	}
+}
+
+func (l *Lane) isShut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shut
 }
 
 // leave gives up the role of the reader, which the background goroutine may

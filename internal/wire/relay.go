@@ -81,6 +81,9 @@ func (r *relay) writeOut() {
 		buf, r.out = r.out, buf[:0]
 		r.mu.Unlock()
 		notify(r.room)
+		if len(buf) == 0 { // the last write has taken it along
+			continue
+		}
 		late.Reset(r.writeTimeout)
 		_, err := r.conn.Write(buf)
 		late.Stop()

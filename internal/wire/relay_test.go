@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,4 +95,46 @@ func TestRelayProgress(t *testing.T) {
 		synctest.Wait()
 		require.NotEqual(t, before, l.Progress())
 	})
+}
+
+// writes notes the sizes of writes.
+type writes struct {
+	net.Conn
+	mu    sync.Mutex
+	empty int
+	bytes int
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bytes += len(p); len(p) == 0 {
+		w.empty++
+	}
+	return len(p), nil
+}
+
+// TestRelayWritesNothingEmpty: a pipe blocks an empty write until the other side reads, and some connections
+// make a message of it.
+func TestRelayWritesNothingEmpty(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	w := &writes{Conn: near}
+	conn := relayed(w, time.Hour)
+	defer conn.Close()
+	const n = 20_000
+	for range n {
+		_, err := conn.Write([]byte("x"))
+		require.NoError(t, err)
+	}
+	for {
+		w.mu.Lock()
+		bytes, empty := w.bytes, w.empty
+		w.mu.Unlock()
+		if bytes == n {
+			require.Zero(t, empty)
+			return
+		}
+		runtime.Gosched()
+	}
 }

@@ -55,7 +55,7 @@ func (s *socket) ended() (next byte, err error) {
 // wait for a socket that accepts nothing.
 func (s *socket) tryWrite(fd uintptr) bool {
 	for s.wrote < len(s.out) {
-		n, err := syscall.Write(int(fd), s.out[s.wrote:])
+		n, err := syscall.Write(int(fd), s.out[s.wrote:min(len(s.out), s.wrote+maxSyscall)])
 		switch {
 		case n > 0:
 			s.wrote += n

@@ -64,10 +64,15 @@ func (c *wholeConn) frame() {
 	}
 }
 
-// shortLine returns a status as a bulk string if it is longer than a line that radix reads.
+// shortLine returns a status as a bulk string if it is longer than a line that radix reads, and cuts an
+// error off there.
 func shortLine(reply []byte) []byte {
-	if len(reply) <= radixLine || reply[0] != '+' {
-		return reply
+	switch {
+	case len(reply) <= radixLine:
+	case reply[0] == '+':
+		return resp.AppendBulk(nil, string(reply[1:len(reply)-len("\r\n")]))
+	case reply[0] == '-':
+		return append(reply[:radixLine-len("\r\n")], "\r\n"...)
 	}
-	return resp.AppendBulk(nil, string(reply[1:len(reply)-len("\r\n")]))
+	return reply
 }

@@ -108,19 +108,27 @@ func (l *Lane) writePiece(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// writeFailed gives up the role of the writer and closes the lane, both at once: a batch that
-// came in between would be written behind a hole in the stream. The socket did not accept the
-// last left bytes.
+// writeFailed gives up the role of the writer and makes the lane take nothing more, both at once: a
+// batch that came in between would be written behind a hole in the stream. The socket did not accept
+// the last left bytes.
 func (l *Lane) writeFailed(left int, err error) {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	if late {
 		err = errWriteTimeout
 	}
 	l.mu.Lock()
 	l.handed -= uint64(left)
 	l.writing = false
-	first := l.failLocked(err)
+	if !l.failLocked(err) || late {
+		l.mu.Unlock()
+		l.end()
+		return
+	}
+	wake := l.lastReadLocked()
 	l.mu.Unlock()
-	l.end(first)
+	if wake {
+		l.wake <- struct{}{}
+	}
 }
 
 // A write and the read of its replies cost the processors here and at the server more
