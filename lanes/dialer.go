@@ -29,7 +29,9 @@ type Dialer struct {
 	//
 	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client
 	// calls it again. New does so until its context ends. Commands are retried within
-	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final.
+	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final. A dedicated
+	// connection that its user has changed, for example by SELECT, is closed and not restored if its
+	// credentials are more than a minute old.
 	Credentials func(ctx context.Context) (username, password string, err error)
 
 	// ReauthEvery is how often open connections send AUTH again, with what Credentials returns
