@@ -45,7 +45,8 @@ type Client struct {
 	traced    bool                 // requests are, or their groups
 	now       func() time.Duration // what the times of a Trace are taken from
 
-	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
+	mu        sync.Mutex    // guards what follows and changes of topology; never held across I/O
+	change    chan struct{} // closed with the next change of topology
 	nodes     map[string]*node
 	strangers int          // nodes that redirects have named and the last map did not hold
 	syncs     []chan error // callers of Sync that wait
@@ -66,6 +67,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.outages.episodes.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
+	c.change = make(chan struct{})
 	return c
 }
 
@@ -173,7 +175,14 @@ func (c *Client) learn(moves []move) {
 // changeLocked replaces the topology by one in which slots may have other owners.
 func (c *Client) changeLocked(next *topology) {
 	c.outages.moved(c.topology.Load(), next)
+	c.storeLocked(next)
+}
+
+// storeLocked replaces the topology, and wakes up those that wait for that.
+func (c *Client) storeLocked(next *topology) {
 	c.topology.Store(next)
+	close(c.change)
+	c.change = make(chan struct{})
 }
 
 // leaveHome sends commands without a key to another node, if they go to the node at the address,
@@ -190,7 +199,7 @@ func (c *Client) leaveHome(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.topology.Load() == t { // else the next command that fails may try again
-		c.topology.Store(next)
+		c.storeLocked(next)
 	}
 }
 

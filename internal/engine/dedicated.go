@@ -28,6 +28,7 @@ type dedicatedAction struct {
 	encoded  []byte // the one command that it is; nil if it may send several
 	once     bool   // it is one exchange: it has not run if each of its commands was refused
 
+	table     *topology      // in use when the last try was made
 	to        *nodepool.Node // nil: to be chosen by the map
 	replica   *node          // whose pool it is; nil: a primary's
 	avoid     []*node        // replicas that have not answered
@@ -100,6 +101,7 @@ func (d *dedicatedAction) outcome(err error) error {
 func (d *dedicatedAction) connect(ctx context.Context) (*nodepool.Dedicated, error) {
 	if d.redirected = d.to != nil; !d.redirected {
 		t := d.client.topology.Load()
+		d.table = t
 		if t.Primary(d.slot) == nil {
 			return nil, wire.NotSent("", t.Map.NoOwnerError(d.slot))
 		}
@@ -177,7 +179,7 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 	case attempt.OtherReplica:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
-		if d.client.wait(ctx, attempt.Backoff(d.history.met(), window-now.Sub(t.Since))) != nil {
+		if d.client.wait(ctx, attempt.Backoff(d.history.met(), window-now.Sub(t.Since)), d.moved) != nil {
 			return false
 		}
 	default:
@@ -185,6 +187,12 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 	}
 	d.countAgain(because)
 	return true
+}
+
+// moved reports whether the action would go to another node now than when it was tried.
+func (d *dedicatedAction) moved() bool {
+	now := d.client.topology.Load()
+	return now != d.table && now.Primary(d.slot) != d.table.Primary(d.slot)
 }
 
 // follow judges the server's error, or that one exchange was not sent. It reports whether the
@@ -252,6 +260,7 @@ func (d *dedicatedAction) redirect(to slots.Redirect, place string) bool {
 	if n == nil || !d.mayRepeat() || c.cfg.MaxRedirects <= 0 {
 		return false
 	}
+	d.table = c.topology.Load()
 	d.history.hops++
 	d.history.followed++
 	d.to, d.replica, d.asking = n.pool(asPrimary), nil, to.Fate == fate.Ask

@@ -94,6 +94,7 @@ func (c *Client) end(r *Request) {
 // whether all of them have one at a primary.
 func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bool) {
 	t := c.topology.Load()
+	f.table = t
 	if len(t.Nodes) == 0 {
 		for i := range r.places {
 			r.places[i].err = t.Map.NoOwnerError(r.slots[i])
@@ -288,17 +289,29 @@ func grown[T any](s []T, n int) []T {
 	return s
 }
 
-// wait sleeps for d, until the context ends, or until the client is closed. After that the
-// next try fails at once.
-func (c *Client) wait(ctx context.Context, d time.Duration) error {
+// wait sleeps for d, until the context ends, until the topology is one for which moved returns true, or
+// until the client is closed. After that the next try fails at once. moved may be nil.
+func (c *Client) wait(ctx context.Context, d time.Duration, moved func() bool) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-c.ctx.Done():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	for {
+		var change <-chan struct{}
+		if moved != nil {
+			c.mu.Lock()
+			change = c.change // before the look, which then misses nothing
+			c.mu.Unlock()
+			if moved() {
+				return nil
+			}
+		}
+		select {
+		case <-change:
+		case <-timer.C:
+			return nil
+		case <-c.ctx.Done():
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }

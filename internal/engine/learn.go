@@ -66,7 +66,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left, c.cfg.RetryWindow) {
 				return cmd, nil
 			}
-			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.RetryWindow-now.Sub(l.since)))
+			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.RetryWindow-now.Sub(l.since)), nil)
 		}
 		if err != nil {
 			return cmd, wire.Named(name, "", wire.NotSent("", err))

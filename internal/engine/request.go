@@ -105,11 +105,12 @@ type trip struct {
 type flight struct {
 	call      *wire.Call
 	trips     []*trip
-	used      int    // of trips, in all attempts so far
-	reclaimed int    // trips that are not among them any more
-	settled   int    // how many of the first trips are complete, and judged
-	open      bool   // not all trips are known to be complete
-	now       uint64 // when trips that are made now are sent, see outages.events
+	used      int       // of trips, in all attempts so far
+	reclaimed int       // trips that are not among them any more
+	settled   int       // how many of the first trips are complete, and judged
+	open      bool      // not all trips are known to be complete
+	now       uint64    // when trips that are made now are sent, see outages.events
+	table     *topology // by which the last attempt was sent
 	abandoned bool
 
 	request  *Request
@@ -128,7 +129,7 @@ func (r *Request) Reset() {
 	r.marks, r.slow, r.slowSlots, r.unknown, r.several = r.marks[:0], 0, r.slowSlots[:0], false, false
 	r.written = r.written[:0]
 	r.renew()
-	r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0
+	r.flight.used, r.flight.settled, r.flight.reclaimed, r.flight.table = 0, 0, 0, nil
 	r.flight.call.Begin(0)
 }
 

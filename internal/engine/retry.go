@@ -106,7 +106,7 @@ func (x *retry) wait(ctx context.Context) {
 		until = x.patience
 	}
 	if !f.open {
-		_ = x.client.wait(ctx, time.Until(until))
+		_ = x.client.wait(ctx, time.Until(until), x.moved)
 		return
 	}
 	var due <-chan time.Time
@@ -126,6 +126,19 @@ func (x *retry) wait(ctx context.Context) {
 		}
 		x.patience = time.Time{}
 	}
+}
+
+// moved reports whether a command that waits would go to another node now than when it was sent. Then
+// all that wait are due.
+func (x *retry) moved() bool {
+	now, then := x.client.topology.Load(), x.flight.table
+	if now == then || !slices.ContainsFunc(x.later, func(i int) bool {
+		return now.Primary(x.request.slots[i]) != then.Primary(x.request.slots[i])
+	}) {
+		return false
+	}
+	x.due = time.Now()
+	return true
 }
 
 // asksReplica tells whether a replica has not answered yet.
@@ -280,6 +293,7 @@ func (x *retry) left(i int, now time.Time) time.Duration {
 func (x *retry) send(ctx context.Context) {
 	r, f := x.request, x.flight
 	t := x.client.topology.Load()
+	f.table = t
 	asking := x.askingBounds()
 	x.reclaim()
 	first := f.used

@@ -34,7 +34,7 @@ func (c *Client) start(ctx context.Context) error {
 		}
 		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
 		unready = err
-		_ = c.wait(ctx, startPause(attempts)) // the next attempt ends at once if the context has ended
+		_ = c.wait(ctx, startPause(attempts), nil) // the next attempt ends at once if the context has ended
 	}
 }
 

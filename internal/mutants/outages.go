@@ -2,6 +2,12 @@ package main
 
 // outages are promises of retries while servers are down.
 var outages = []promise{
+	{"a command is sent again as soon as the client knows where to", []mutant{
+		{fault: "a command waits on although another node has its slot", at: "internal/engine.retry.moved",
+			by: begins("return false"), tests: "./cluster TestRetriedWhenTheMapChanges"},
+		{fault: "an action waits on although another node has its slot", at: "internal/engine.dedicatedAction.moved",
+			by: begins("return false"), tests: "./cluster TestRetriedWhenTheMapChanges"},
+	}},
 	{"retries end with the retry window", []mutant{
 		{fault: "calls retry for as long as their context lasts", at: "internal/attempt.Outage.MayRetry",
 			by: always("Since"), tests: "./cluster TestDeadForGood/LOADING"},
