@@ -524,3 +524,37 @@ func TestErrorsInsideRepliesAreNoRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestErrorBehindAValue: the receiver of a pipeline's first command takes its error for a value. The second
+// one's is the call's error, with its outcome.
+func TestErrorBehindAValue(t *testing.T) {
+	for name, over := range map[string]func(client *cluster.Client, node radix.Client) radix.Client{
+		"Do":     func(client *cluster.Client, _ radix.Client) radix.Client { return client },
+		"a node": func(_ *cluster.Client, node radix.Client) radix.Client { return node },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(_ string, cmd []string) string {
+					if cmd[0] == "GET" {
+						return "-WRONGTYPE no string\r\n"
+					}
+					return "-LOADING Redis is loading\r\n"
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
+				sets, err := client.Clients()
+				require.NoError(t, err)
+				p := radix.NewPipeline()
+				var raw resp3.RawMessage
+				p.Append(radix.Cmd(&raw, "GET", "k"))
+				p.Append(radix.Cmd(new(int), "INCR", "k"))
+				err = over(client, sets[nodeA].Primary).Do(soon(t, 5*time.Second), p)
+				require.Contains(t, string(raw), "WRONGTYPE")
+				require.ErrorIs(t, err, redislanes.ErrRefused)
+				var known *redislanes.Error
+				require.ErrorAs(t, err, &known)
+				require.Equal(t, "INCR", known.Command)
+				require.Equal(t, nodeA, known.Addr)
+			})
+		})
+	}
+}

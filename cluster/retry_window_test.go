@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -394,4 +396,24 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 		require.ErrorAs(t, err, &outage)
 		require.EqualValues(t, asked.Load(), outage.Tries)
 	})
+}
+
+// TestCircleForSeveralCallers: what one caller learns in a circle of redirects does not end the wait of
+// another one, or both would follow redirects without a wait.
+func TestCircleForSeveralCallers(t *testing.T) {
+	key := keyOf(0, 2)
+	for _, command := range [][]string{{"INCR", key}, {"BLPOP", key, "1"}} {
+		synctest.Test(t, func(t *testing.T) {
+			until := time.Now().Add(500 * time.Millisecond)
+			client := circle(t, "MOVED", &until, cluster.Config{})
+			var callers sync.WaitGroup
+			for range 4 {
+				callers.Go(func() {
+					assert.NoError(t, client.Do(soon(t, 5*time.Second), radix.Cmd(nil, command[0], command[1:]...)))
+				})
+			}
+			callers.Wait()
+			require.Less(t, client.Stats().Moved, uint64(4*150))
+		})
+	}
 }

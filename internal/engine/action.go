@@ -243,7 +243,7 @@ func (x exchange) Perform(ctx context.Context, conn radix.Conn) error {
 // that did not run: a receiver may take its reply for a value.
 func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err error) {
 	replies = buf
-	failed := false
+	var said []refusedCommand
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
 		if err != nil && reply == nil {
@@ -255,16 +255,18 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 		if refused == nil && err != nil {
 			refused = r.failed(i, addr, radixresp.ErrConnUsable{Err: err})
 		}
-		if resp.IsError(reply) && !failed {
-			failed = true
+		if resp.IsError(reply) {
 			var tried func(*redislanes.Error)
 			if r.histories != nil {
 				told, began, took := r.histories[i], r.began, r.took
 				tried = func(err *redislanes.Error) { told.explain(err, began, took) }
 			}
-			c.refusals.note(refusedCommand{commandName(r.command(i)), addr, string(resp.ErrorText(reply)), tried})
+			said = append(said, refusedCommand{commandName(r.command(i)), addr, string(resp.ErrorText(reply)), tried})
 		}
 		replies = append(replies, reply...)
+	}
+	for _, reply := range slices.Backward(said) { // of those with the same text, the first one counts
+		c.refusals.note(reply)
 	}
 	return replies, refused, nil
 }

@@ -46,7 +46,7 @@ type Client struct {
 	now       func() time.Duration // what the times of a Trace are taken from
 
 	mu        sync.Mutex    // guards what follows and changes of topology; never held across I/O
-	change    chan struct{} // closed with the next change of topology
+	change    chan struct{} // closed with the next map
 	nodes     map[string]*node
 	strangers int          // nodes that redirects have named and the last map did not hold
 	syncs     []chan error // callers of Sync that wait
@@ -175,14 +175,7 @@ func (c *Client) learn(moves []move) {
 // changeLocked replaces the topology by one in which slots may have other owners.
 func (c *Client) changeLocked(next *topology) {
 	c.outages.moved(c.topology.Load(), next)
-	c.storeLocked(next)
-}
-
-// storeLocked replaces the topology, and wakes up those that wait for that.
-func (c *Client) storeLocked(next *topology) {
 	c.topology.Store(next)
-	close(c.change)
-	c.change = make(chan struct{})
 }
 
 // leaveHome sends commands without a key to another node, if they go to the node at the address,
@@ -199,7 +192,7 @@ func (c *Client) leaveHome(addr string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.topology.Load() == t { // else the next command that fails may try again
-		c.storeLocked(next)
+		c.topology.Store(next)
 	}
 }
 
@@ -230,6 +223,8 @@ func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 	t.Settle(c.topology.Load())
 	t.Follows(c.topology.Load())
 	c.changeLocked(t)
+	close(c.change)
+	c.change = make(chan struct{})
 	current := t.All()
 	c.strangers = 0
 	for addr, n := range c.nodes {

@@ -189,10 +189,9 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 	return true
 }
 
-// moved reports whether the action would go to another node now than when it was tried.
+// moved is [retry.moved] for the action.
 func (d *dedicatedAction) moved() bool {
-	now := d.client.topology.Load()
-	return now != d.table && now.Primary(d.slot) != d.table.Primary(d.slot)
+	return movedBetween(d.table, d.client.topology.Load(), d.slot)
 }
 
 // follow judges the server's error, or that one exchange was not sent. It reports whether the

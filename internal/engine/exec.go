@@ -289,8 +289,8 @@ func grown[T any](s []T, n int) []T {
 	return s
 }
 
-// wait sleeps for d, until the context ends, until the topology is one for which moved returns true, or
-// until the client is closed. After that the next try fails at once. moved may be nil.
+// wait sleeps for d, until the context ends, until moved returns true with a new map, or until the client
+// is closed. After that the next try fails at once. moved may be nil.
 func (c *Client) wait(ctx context.Context, d time.Duration, moved func() bool) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

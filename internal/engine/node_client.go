@@ -137,7 +137,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			c.client.hint()
 		}
 		c.client.noteFailure(err)
-		if code != wire.ErrorCode([]byte(saidIn(err))) { // of an element of the reply, and not of the command
+		if !r.Said(saidIn(err)) { // the error is an element of a reply, and the command has run
 			return err
 		}
 		return withOutcome(c.client.cfg.Standalone, c.Address(), err)

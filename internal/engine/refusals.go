@@ -8,7 +8,7 @@ import (
 )
 
 // refusedCommands are the error replies to an action's commands: the last of each text, the latest text
-// at the end.
+// at the end. What a dedicated connection has replied without an error has the text "".
 type refusedCommands struct {
 	mu  sync.Mutex // guards all
 	all []refusedCommand

@@ -128,17 +128,21 @@ func (x *retry) wait(ctx context.Context) {
 	}
 }
 
-// moved reports whether a command that waits would go to another node now than when it was sent. Then
-// all that wait are due.
+// moved reports whether a new map sends a command that waits to another node than when it was sent. Then
+// all that wait are due. What MOVED has taught is no reason: servers may redirect in a circle.
 func (x *retry) moved() bool {
 	now, then := x.client.topology.Load(), x.flight.table
-	if now == then || !slices.ContainsFunc(x.later, func(i int) bool {
-		return now.Primary(x.request.slots[i]) != then.Primary(x.request.slots[i])
-	}) {
-		return false
+	for _, i := range x.later {
+		if movedBetween(then, now, x.request.slots[i]) {
+			x.due = time.Now()
+			return true
+		}
 	}
-	x.due = time.Now()
-	return true
+	return false
+}
+
+func movedBetween(then, now *topology, slot int32) bool {
+	return now.Map != then.Map && now.Primary(slot) != then.Primary(slot)
 }
 
 // asksReplica tells whether a replica has not answered yet.
@@ -366,6 +370,7 @@ func (x *retry) giveUpReplicas() {
 	old.abandon(errSilent)
 	old.observed.endGroups(old)
 	x.flight = x.request.begin()
+	x.flight.table = old.table
 	x.flight.reclaimed = old.used + old.reclaimed
 	for _, t := range old.trips[old.settled:old.used] {
 		if !t.judged {

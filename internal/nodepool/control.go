@@ -18,6 +18,9 @@ import (
 // pool shrinks to Min if Min carries the load at all, and grows from Min when
 // the load is more than Min carries, not at 90 % of it. Otherwise a steady load
 // of Min callers could never rest at Min.
+//
+// A pool of dedicated connections, which keeps none to spare, shrinks to the highest
+// load of the quiet time, and grows whenever the load is more than its size.
 
 // A control is the law's state: the wanted size, and what it knows of the time
 // since the load was last high enough for that size.

@@ -36,7 +36,7 @@ func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 			m.becomeLocked(dedicated)
 			return m, nil, nil
 		}
-		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
+		a.leaveLocked(m, wire.ErrClosed, true) // it has failed, and its event is on the way
 	}
 	w := &waiter{given: make(chan dedicateResult, 1)}
 	return nil, w, a.waitLocked(w)

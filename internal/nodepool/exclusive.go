@@ -27,7 +27,7 @@ func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 			a.attend()
 			return true
 		}
-		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
+		a.leaveLocked(m, wire.ErrClosed, true) // it has failed, and its event is on the way
 		a.mu.UnlockFor(b)                      // calls users' functions: b must not wait for them on a lane
 		a.mu.Lock()
 	}

@@ -159,6 +159,10 @@ func TestReplaceIsNotSpaced(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			require.Equal(t, []uint64{2, 2, 4}[i], p.Stats().Closes[redislanes.CloseRenewed])
 		}
+		// A reply to what was sent before says nothing of the connections that there are now.
+		require.True(t, p.Renew(time.Now().Add(-time.Second)))
+		time.Sleep(100 * time.Millisecond)
+		require.EqualValues(t, 4, p.Stats().Closes[redislanes.CloseRenewed])
 	})
 }
 

@@ -20,6 +20,9 @@ func (p *Pool) renew(since time.Time) (renewed bool) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !since.IsZero() && p.renewals.last.After(since) {
+		return true
+	}
 	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
 		return true
@@ -41,6 +44,7 @@ func (p *Pool) readmit() {
 func (p *Pool) replace() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(*member) bool { return true })
+	p.renewals.last = time.Now()
 	p.renewals.number++
 	p.mu.Unlock()
 }

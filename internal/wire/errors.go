@@ -149,11 +149,18 @@ func UnmarshalNamed(request, replies []byte, into any, addr string) error {
 	if errors.As(err, &undecoded) {
 		i = undecoded.Index
 	} else {
-		for reply, rest := resp.Cut(replies); reply != nil && !resp.IsError(reply); reply, rest = resp.Cut(rest) {
-			i++
+		var said resp3.SimpleError
+		_ = errors.As(err, &said)
+		for reply, rest := resp.Cut(replies); reply != nil && !isErrorOf(reply, said.S); reply, rest = resp.Cut(rest) {
+			i++ // receivers may take errors in front of it for values
 		}
 	}
 	return NameCommand(err, commandAt(request, i), addr)
+}
+
+// isErrorOf reports whether the reply is an error with the text, or any error if there is no text.
+func isErrorOf(reply []byte, text string) bool {
+	return resp.IsError(reply) && (text == "" || string(resp.ErrorText(reply)) == text)
 }
 
 // commandAt returns the i-th command of an encoded request.

@@ -235,7 +235,8 @@ func (l *Lane) refusal() error {
 // Abandon gives up waiting for the batch; see [Batch.Abandon].
 func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
 
-// Err returns why the lane is closed, nil if it is open.
+// Err returns why the lane takes no more batches, nil if it does. The connection is closed, or will be in a
+// moment.
 func (l *Lane) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

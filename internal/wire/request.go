@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -30,8 +31,8 @@ type Request struct {
 	changes bool           // one does so by more than transactions
 	session transactions
 	slow    bool
-	failed  int    // see Failed
-	code    string // of the first error reply
+	failed  int      // see Failed
+	codes   []string // of error replies
 }
 
 // Encode encodes what radix would write to a connection. It returns an error if
@@ -140,13 +141,24 @@ func (r *Request) Each() iter.Seq[[]byte] {
 // Failed returns how many commands of the last [Request.Exchange] have no reply, or one
 // that is an error, and the code of the first error reply. Those of a request on a dedicated
 // connection are not counted.
-func (r *Request) Failed() (commands int, code string) { return r.failed, r.code }
+func (r *Request) Failed() (commands int, code string) {
+	if len(r.codes) > 0 {
+		code = r.codes[0]
+	}
+	return r.failed, code
+}
+
+// Said reports whether a reply to the last [Request.Exchange] is an error with the text's code, and not
+// only has it inside. It knows of no replies on a dedicated connection.
+func (r *Request) Said(text string) bool {
+	return slices.Contains(r.codes, ErrorCode([]byte(text)))
+}
 
 func (r *Request) note(b *Batch) {
-	r.failed, r.code = b.errors+b.Len()-len(b.replies), ""
-	for i := 0; i < len(b.replies) && b.errors > 0 && r.code == ""; i++ {
+	r.failed, r.codes = b.errors+b.Len()-len(b.replies), r.codes[:0]
+	for i := 0; i < len(b.replies) && len(r.codes) < b.errors; i++ {
 		if reply, err := b.Reply(i); err == nil && resp.IsError(reply) {
-			r.code = ErrorCode(resp.ErrorText(reply))
+			r.codes = append(r.codes, ErrorCode(resp.ErrorText(reply)))
 		}
 	}
 }

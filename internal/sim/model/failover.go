@@ -25,7 +25,7 @@ func (c *Cluster) FailoverGracefully(replica *Node, after time.Duration) bool {
 	defer c.mu.Unlock()
 	now := time.Now()
 	p := c.truth.primary[replica.index]
-	if p < 0 || !replica.up() || !c.nodes[p].up() {
+	if p < 0 || !replica.reached() || !c.nodes[p].reached() {
 		return false
 	}
 	old := c.nodes[p]
@@ -33,7 +33,7 @@ func (c *Cluster) FailoverGracefully(replica *Node, after time.Duration) bool {
 	time.AfterFunc(min(after, failoverTime), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if after <= failoverTime && c.truth.primary[replica.index] == p && old.up() && replica.up() {
+		if after <= failoverTime && c.truth.primary[replica.index] == p && old.reached() && replica.reached() {
 			c.promote(replica, false, time.Now(), old)
 		}
 		old.unpause()

@@ -74,8 +74,11 @@ func (n *Node) trim(now time.Time) {
 	n.logBase = done
 }
 
+// reached tells whether other nodes reach it.
+func (n *Node) reached() bool { return n.up() && !n.cutOff }
+
 // linked tells whether the replica has a connection to its primary.
-func (n *Node) linked() bool { return !n.masterDown && !n.cutOff && n.up() && !n.source.cutOff }
+func (n *Node) linked() bool { return !n.masterDown && n.reached() && !n.source.cutOff }
 
 // replicate applies what the node's primary wrote a lag ago.
 func (n *Node) replicate(now time.Time) {
