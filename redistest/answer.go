@@ -74,7 +74,7 @@ func (a *answers) commands(inject func([]string) string, from <-chan chunk) erro
 	}
 }
 
-// respond passes a command on, to which the server will owe something, or the reply if there is
+// respond passes a command on and notes what the server owes for it, or sends the reply if there is
 // one. It returns false if the connection is at its end.
 func (a *answers) respond(reply string, raw []byte, owes owed, arrived time.Time) bool {
 	if reply == "" {

@@ -14,7 +14,7 @@ var confirmed = []string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe
 // An owed is what the server owes to a command: so many confirmations, or one reply if there are none.
 type owed struct{ confirmations int }
 
-// untilNone stands for a confirmation for each channel that there is: an UNSUBSCRIBE that names none.
+// untilNone stands for an UNSUBSCRIBE that names no channel: it has a confirmation for each that there is.
 const untilNone = -1
 
 // owes returns what the server will owe to the command.
@@ -51,7 +51,8 @@ func replied(due []owed, c confirmation) []owed {
 }
 
 // judge reports whether what the server has sent belongs to a command, and whether it confirms a
-// subscription. A list whose first element is "subscribe" is taken for a confirmation. Over RESP3, confirmations are the only pushes that belong to a command.
+// subscription. A list whose first element is "subscribe" is taken for a confirmation. Over RESP3,
+// confirmations are the only pushes that belong to a command.
 func (a *answers) judge(raw []byte) (reply bool, c confirmation) {
 	if raw[0] != '*' && raw[0] != '>' {
 		return true, c

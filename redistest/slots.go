@@ -14,9 +14,9 @@ func (e *Emulated) Owner(slot uint16) int {
 	return owner
 }
 
-// Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
-// then on. A migration of the slot ends; keys that were at its target move along. Move panics if a key is not a string; then nothing has
-// moved.
+// Move gives the slot and its keys to another node at once. The node that had it replies MOVED
+// from then on. A migration of the slot ends; keys that were at its target move along. Move
+// panics if a key is not a string; then nothing has moved.
 func (e *Emulated) Move(slot uint16, node int) {
 	checkSlot(slot)
 	e.checkNode(node)

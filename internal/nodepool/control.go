@@ -87,8 +87,8 @@ func (c *control) look(s sample) (to int, why string) {
 	return to, redislanes.ShrinkQuiet
 }
 
-// shrinkBelow returns the saturation, in percent, below which the load is low: any if the size is that of
-// the load, without connections to spare.
+// shrinkBelow returns the saturation, in percent, below which the load is low. In a pool that keeps none
+// to spare, it is low whenever a connection is free.
 func (c *control) shrinkBelow() int {
 	if c.fill == 100 {
 		return 100

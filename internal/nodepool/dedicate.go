@@ -77,9 +77,9 @@ func (p *Pool) takeBack(m *member, left condition) {
 	p.mu.Unlock()
 }
 
-// restoreLocked has the connection restored, unless it leaves anyway or its credentials may have
-// ended. It returns false if the connection is to be offered now: else it is offered when the server has
-// answered, or was closed.
+// restoreLocked has the connection restored, and reports true: it is offered when the server has
+// answered. If its credentials may have ended, it is closed instead. restoreLocked reports false for a
+// connection that is to leave anyway.
 func (m *member) restoreLocked() bool {
 	p := m.pool
 	if m.leaveWhy != nil {

@@ -107,8 +107,9 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 }
 
 // Exchange sends a request of encoded commands, whatever they do to the connection but for
-// those that have no replies or many ([cause.ErrUnanswered], [cause.ErrChanged]), and returns their replies as they came, one
-// behind the other, also those that are errors. The commands may wait for data for the given time. If some have no reply, it
+// those that have no replies or many ([cause.ErrUnanswered], [cause.ErrChanged]), and returns
+// their replies as they came, one behind the other, also those that are errors. wait is how long
+// the commands may wait for data. If some have no reply, it
 // returns the replies before the first of them, and what became of that one: an error
 // that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome. If it wraps ErrNotSent
 // and there are no replies, no command was sent.

@@ -102,8 +102,8 @@ func (p *Pool) redialLaterLocked() {
 	p.redial = time.AfterFunc(least+rand.N(most-least)+1, p.dialAgain)
 }
 
-// redialNowLocked dials now if the pool waits to dial again. It must be called when the reason for the wait is
-// gone.
+// redialNowLocked dials now if the pool waits to dial again. It must be called when the reason for
+// the wait is gone.
 func (p *Pool) redialNowLocked() {
 	if p.redial != nil {
 		p.redial.Stop()

@@ -17,9 +17,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%.3fs %s: %s", f.At.Seconds(), f.Node, f.What)
 }
 
-// Trouble makes random faults for about so long, one or two at a time, and returns them when
-// all are healed. The seed decides them, and how often Trouble was called before. Faults are failovers with and without lost writes,
-// kills, freezes, partitions, delays, cuts at any byte, refusals and moved slots.
+// Trouble makes random faults for about so long, one or two at a time, and returns them when all
+// are healed. The seed decides them, and how often Trouble was called before. Faults are
+// failovers with and without lost writes, kills, freezes, partitions, delays, cuts at any byte,
+// refusals and moved slots.
 func (c *Cluster) Trouble(d time.Duration) (faults []Fault) {
 	r := rand.New(rand.NewPCG(c.config.Seed, 1+c.troubles.Add(1)))
 	end := time.Now().Add(d)

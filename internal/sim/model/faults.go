@@ -261,8 +261,8 @@ func (n *Node) MasterDown(yes bool) { n.lock(func(time.Time) { n.masterDown = ye
 // Deaf makes the node hear of no changes, so that its view grows old.
 func (n *Node) Deaf(yes bool) { n.lock(func(time.Time) { n.deaf = yes }) }
 
-// CutOff cuts the node off from all other nodes: it is no replica's source, gets nothing from its own, and
-// hears of no changes. What has changed it hears a gossip lag after the end.
+// CutOff cuts the node off from all other nodes. It sends nothing to its replicas, gets nothing from its
+// primary, and hears of no changes. It hears of them a gossip lag after the end.
 func (n *Node) CutOff(yes bool) {
 	n.lock(func(now time.Time) {
 		if n.cutOff && !yes {
