@@ -199,7 +199,7 @@ func TestMalformedIsNotSent(t *testing.T) {
 func TestExpiryOfTheEmptyKey(t *testing.T) {
 	t.Parallel()
 	redis := redistest.StartEmulated(t, 1)
-	client := open(t, cluster.Config{}, redis.Addrs())
+	client := open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts}, redis.Addrs())
 	ctx := within(t, 10*time.Second)
 	require.NoError(t, client.Cmd(ctx, "SET", "", 1).Err())
 	p := pipeline.New(client)
