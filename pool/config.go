@@ -50,9 +50,9 @@ type Options struct {
 	// Default 3 s, at least 16 ms. Time during which the process itself is frozen does not count.
 	//
 	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
-	// when its own timeout has passed. A command that blocks without a timeout ends with its
-	// context. So does, on a dedicated connection, one that neither the client nor COMMAND INFO
-	// knows.
+	// when its own timeout has passed. Two kinds of commands end only with their contexts: those
+	// that block without a timeout, and on a dedicated connection those that neither the client
+	// nor COMMAND INFO knows.
 	//
 	// The pool stops sending long before that:
 	//

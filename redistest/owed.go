@@ -51,8 +51,8 @@ func replied(due []owed, c confirmation) []owed {
 }
 
 // judge reports whether what the server has sent belongs to a command, and whether it confirms a
-// subscription. A list whose first element is "subscribe" is taken for a confirmation. Over RESP3,
-// confirmations are the only pushes that belong to a command.
+// subscription. Over RESP3, confirmations are the only pushes that belong to a command. A list that
+// begins with "subscribe" counts as a confirmation.
 func (a *answers) judge(raw []byte) (reply bool, c confirmation) {
 	if raw[0] != '*' && raw[0] != '>' {
 		return true, c

@@ -75,8 +75,8 @@ func (s *sharedSeen) note(commands [][]byte, replies []byte, addr string) (some 
 	return s.all.some
 }
 
-// failed notes that an exchange has ended with err, behind these replies. Commands whose outcome
-// is unknown count as run.
+// failed notes that an exchange has ended with err after these replies. A command with an unknown
+// outcome counts as run.
 func (s *sharedSeen) failed(commands [][]byte, replies []byte, err error, addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

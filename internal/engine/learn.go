@@ -74,8 +74,9 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	}
 }
 
-// told returns the command as servers have told it so far. Unlike learned it does not wait: its caller may hold
-// the connection that the question would take. What is not known yet is asked for.
+// told returns the command as servers have described it so far. Unlike learned it does not wait: its
+// caller may hold the only connection over which a server could be asked. For an unknown command it
+// starts a lookup, for the next caller.
 func (c *Client) told(cmd command.Command) command.Command {
 	name := cmd.Name()
 	if cmd.Known() || c.cfg.Standalone || name == "" || len(name) > maxAskedName {

@@ -187,8 +187,8 @@ func (m *member) expectEnd() {
 }
 
 // expectWait notes how long the commands may wait for data. Until then the silence of the
-// connection says nothing of the server. behind says that other commands are under way, perhaps
-// left by their callers, whose replies come first.
+// connection says nothing of the server. behind says that other commands are in flight, also those
+// that their callers have left. Their replies come first.
 func (m *member) expectWait(wait time.Duration, behind bool) {
 	until := time.Now() // with its monotonic clock: the time of day may be set
 	if others := m.quietUntil.Load(); behind && others != nil && others.After(until) {

@@ -181,8 +181,8 @@ func (n *Node) Renew(since time.Time) (renewed bool) {
 	return renewed
 }
 
-// Replace replaces all connections as [Node.Renew] does, whenever the last renewal was. It is for
-// what is known for certain: the address leads to another server now.
+// Replace replaces all connections as [Node.Renew] does, whenever the last renewal was. Call it only
+// if the address certainly leads to another server now.
 func (n *Node) Replace() {
 	for _, p := range n.pools() {
 		p.replace()

@@ -150,7 +150,7 @@ func TestDedicatedBeyondALogin(t *testing.T) {
 	})
 }
 
-// TestReplaceIsNotSpaced: what is known for certain does not wait for the pause between suspicions.
+// TestReplaceIsNotSpaced: Replace does not keep the pause between two calls of Renew.
 func TestReplaceIsNotSpaced(t *testing.T) {
 	overPipes(t, Laned{Lanes: 2}, lanes.Dialer{}, func(t *testing.T, p *Node, _ *piped) {
 		time.Sleep(time.Second)

@@ -55,9 +55,10 @@ func (l *Lane) end() {
 	l.settle()
 }
 
-// lastReadLocked closes the connection of a lane whose writes have failed once what has arrived was read:
-// replies to earlier batches, or why the server hung up. Whoever reads meets the connection's end
-// soon. If there is no reader, wake says that the background goroutine is to be woken up.
+// lastReadLocked lets the reader take what has arrived after a failed write: replies to earlier
+// batches, or the reason why the server hung up. The connection is closed when the reader meets its
+// end, and after endPatience at the latest. If wake is true, the caller must wake the background
+// goroutine, which is the reader now.
 func (l *Lane) lastReadLocked() (wake bool) {
 	time.AfterFunc(endPatience, l.end)
 	if wake = l.reader == nobody || l.reader == claimed; wake {

@@ -208,7 +208,7 @@ type replyStream struct {
 	conn   net.Conn
 	framer *resp.Framer
 	chunk  [readChunk]byte // used again, so that endless pushes cost no memory
-	buf    []byte          // what is unread of it
+	buf    []byte          // the unread part of chunk
 
 	tls     *tls.Config // nil: not over TLS
 	plain   bool        // not over TLS, and perhaps for that reason without an answer

@@ -123,8 +123,8 @@ func TestRepliesThatArrivedSurviveAFailedWrite(t *testing.T) {
 	}
 }
 
-// TestSilentAfterAFailedWrite: the connection of a lane whose writes fail is closed after a moment, also if the
-// server says nothing more.
+// TestSilentAfterAFailedWrite: after a failed write the connection is closed soon, also if the server
+// sends nothing more.
 func TestSilentAfterAFailedWrite(t *testing.T) {
 	over := make(chan struct{})
 	addr := scripted(t, func(p *peer) { p.take(1); <-over })

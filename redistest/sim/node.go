@@ -65,8 +65,9 @@ func (n *Node) failover(lossy bool) *Node {
 // Freeze stops the process, as SIGSTOP does. Connections stay open, dials succeed, and nothing
 // is answered. Commands that were sent run when the node is healed.
 //
-// A replica falls behind meanwhile. A primary whose replica has taken over runs these commands as a
-// primary, and their writes are lost: it hears of the failover a gossip lag after it is healed.
+// A replica falls behind meanwhile. If its replica has taken over, a primary does not know that yet
+// when it is healed: it runs these commands, and their writes are lost. It hears of the failover a
+// gossip lag later.
 func (n *Node) Freeze() { n.cutOff(simnet.Conditions{Stall: simnet.Both}) }
 
 // Isolate drops all packets from and to the node, also those of other nodes. Nothing is answered,
