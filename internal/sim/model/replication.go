@@ -77,12 +77,14 @@ func (n *Node) trim(now time.Time) {
 // reached tells whether other nodes reach it.
 func (n *Node) reached() bool { return n.up() && !n.cutOff }
 
-// linked tells whether the replica has a connection to its primary.
-func (n *Node) linked() bool { return !n.masterDown && n.reached() && !n.source.cutOff }
+// linked tells whether the replica has a connection to its primary, and both are in the cluster.
+func (n *Node) linked() bool {
+	return !n.masterDown && n.reached() && n.source.member() && !n.source.cutOff
+}
 
 // replicate applies what the node's primary wrote a lag ago.
 func (n *Node) replicate(now time.Time) {
-	if !n.linked() || !n.source.member() {
+	if !n.linked() {
 		return
 	}
 	if !n.inSync {

@@ -15,7 +15,7 @@ func TestWait(t *testing.T) {
 		c := New(Options{Primaries: 1, Replicas: 1})
 		c.ReplicationLag(10 * time.Millisecond)
 		s := c.Nodes()[0].NewSession(nil)
-		defer s.Close()
+		defer func() { s.Close() }()
 		took := func(command string) (string, time.Duration) {
 			do(s, "INCR n")
 			began := time.Now()
@@ -38,6 +38,17 @@ func TestWait(t *testing.T) {
 		reply, d := took("WAIT 1 0")
 		require.Equal(t, ":1\r\n", reply)
 		require.Equal(t, 2*time.Second, d)
+
+		c.Nodes()[0].Kill()
+		c.Nodes()[0].Restart(Start{Standalone: true})
+		s = c.Nodes()[0].NewSession(nil)
+		reply, d = took("WAIT 1 500")
+		require.Equal(t, ":0\r\n", reply, "a server that has left the cluster has no replicas")
+		require.Equal(t, 500*time.Millisecond, d)
+		c.Nodes()[0].Kill()
+		c.Nodes()[0].Restart(Start{})
+		s = c.Nodes()[0].NewSession(nil)
+
 		began := time.Now()
 		time.AfterFunc(time.Hour, func() { do(c.Nodes()[0].NewSession(nil), "LPUSH l x") })
 		require.Contains(t, do(s, "BLPOP l 9000000000000"), "x")
