@@ -30,6 +30,13 @@ func TestExcuses(t *testing.T) {
 		"a hit that says that only its time to live is missing": {
 			"expiry", func(h *History) { h.endless(errUnknown) }, func(h *History) { h.endless(errOnlyCounted) },
 		},
+		"a hit that was not counted, of which SET alone ran": {
+			"expiry", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: 2 * time.Hour} }, func(h *History) {
+				h.Calls[1].Commands = append(h.Calls[1].Commands,
+					Command{Text: "HIT c 9", Name: hit, Key: "c", By: 9, TTL: 3 * time.Hour, Outcome: Unknown, Err: errUnknown})
+				h.Calls[1].Err = errUnknown
+			},
+		},
 		"a hit that ran behind its call's end, when its key had expired": {
 			"expiry", func(h *History) { h.endless(errUnknown) }, func(h *History) {
 				for i := range h.Log {

@@ -14,7 +14,7 @@ import (
 // one that nobody wanted whose hit was sent.
 func expiries(h *History) string {
 	tallies := h.tallies()
-	promised, tried := make(map[string]time.Duration), make(map[string]bool)
+	promised, sent := make(map[string]time.Duration), make(map[string]time.Duration)
 	excused, wanted := make(map[string]excuse), make(map[string]time.Duration)
 	for _, c := range h.Calls {
 		for i := range c.Commands {
@@ -30,7 +30,9 @@ func expiries(h *History) string {
 					wanted[cmd.Key] = max(wanted[cmd.Key], c.Began)
 				}
 				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.mayLackExpiry(c, cmd))
-				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && cmd.Outcome != NotSent
+				if cmd.Outcome != NotSent { // its SET may have run without its INCRBY
+					sent[cmd.Key] = max(sent[cmd.Key], cmd.TTL)
+				}
 				continue
 			}
 			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
@@ -46,10 +48,10 @@ func expiries(h *History) string {
 		ttl := h.TTLs[key]
 		switch {
 		case !ttl.Exists || excused[key].stands || h.Lost[key] && (strings.HasPrefix(key, onceKeys) || h.LastLost[key] >= wanted[key]): // others are hit again
-		case most == 0 && ttl.Left >= 0 && !tried[key]:
+		case most == 0 && ttl.Left >= 0 && sent[key] == 0:
 			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
-		case most > 0 && (ttl.Left < 0 || ttl.Left > most):
-			return fmt.Sprintf("%s: %v are left at the end, and its hits were promised %v at most", key, ttl.Left, most)
+		case most > 0 && (ttl.Left < 0 || ttl.Left > sent[key]):
+			return fmt.Sprintf("%s: %v are left at the end, and its hits wanted %v at most", key, ttl.Left, sent[key])
 		}
 	}
 	return ""
