@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // echoServer sends back what it gets.
@@ -144,62 +146,72 @@ func TestProxyRefusesAndResets(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestProxyInjects(t *testing.T) {
+// A talk is a connection to an emulated server, through a proxy that answers one command itself.
+type talk struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+// talkThrough starts a talk, in which the proxy answers the command with the reply.
+func talkThrough(t *testing.T, command, reply string) (*Emulated, *talk) {
 	e := StartEmulated(t, 1)
 	p := StartProxy(t, e.Addrs()[0])
-	p.Inject(func(command []string) string {
-		if command[0] == "GET" && command[1] == "mine" {
-			return "$-5\r\n"
+	p.Inject(func(c []string) string {
+		if strings.Join(c, " ") == command {
+			return reply
 		}
 		return ""
 	})
 	c, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
-	defer c.Close()
-	_, err = io.WriteString(c, "*3\r\n$3\r\nSET\r\n$4\r\nmine\r\n$1\r\nv\r\n*2\r\n$3\r\nGET\r\n$4\r\nmine\r\n*2\r\n$4\r\nMGET\r\n$4\r\nmine\r\n")
+	t.Cleanup(func() { _ = c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	return e, &talk{t, c, bufio.NewReader(c)}
+}
+
+// say sends commands in one write.
+func (k *talk) say(commands ...string) {
+	k.t.Helper()
+	var request []byte
+	for _, command := range commands {
+		words := strings.Fields(command)
+		request = resp.AppendCommand(request, words[0], words[1:]...)
+	}
+	_, err := k.conn.Write(request)
+	require.NoError(k.t, err)
+}
+
+// hears returns the next reply or message.
+func (k *talk) hears() string {
+	k.t.Helper()
+	raw, err := readReply(k.in, nil)
+	require.NoError(k.t, err)
+	return string(raw)
+}
+
+func TestProxyInjects(t *testing.T) {
+	_, k := talkThrough(t, "GET mine", "$-5\r\n")
+	k.say("SET mine v", "GET mine", "MGET mine")
+	got := make([]byte, len("+OK\r\n$-5\r\n*1\r\n$1\r\nv\r\n"))
+	_, err := io.ReadFull(k.in, got)
 	require.NoError(t, err)
-	want := "+OK\r\n$-5\r\n*1\r\n$1\r\nv\r\n"
-	got := make([]byte, len(want))
-	_, err = io.ReadFull(c, got)
-	require.NoError(t, err)
-	require.Equal(t, want, string(got))
+	require.Equal(t, "+OK\r\n$-5\r\n*1\r\n$1\r\nv\r\n", string(got))
 }
 
 // TestProxyInjectsBetweenMessages: a proxy that answers commands passes on what the server sends
 // without one, and the server's end.
 func TestProxyInjectsBetweenMessages(t *testing.T) {
-	e := StartEmulated(t, 1)
-	p := StartProxy(t, e.Addrs()[0])
-	p.Inject(func(command []string) string {
-		if command[0] == "PING" {
-			return "+MINE\r\n"
-		}
-		return ""
-	})
-	c, err := net.Dial("tcp", p.Addr())
-	require.NoError(t, err)
-	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-	reads := func(want string) {
-		t.Helper()
-		got := make([]byte, len(want))
-		_, err := io.ReadFull(c, got)
-		require.NoError(t, err, "%q", got)
-		require.Equal(t, want, string(got))
-	}
-	subscribed := func(channel string, n int) string {
-		return fmt.Sprintf("*3\r\n$9\r\nsubscribe\r\n$1\r\n%s\r\n:%d\r\n", channel, n)
-	}
-	_, err = io.WriteString(c, "*3\r\n$9\r\nSUBSCRIBE\r\n$1\r\nx\r\n$1\r\ny\r\n")
-	require.NoError(t, err)
-	reads(subscribed("x", 1) + subscribed("y", 2))
+	e, k := talkThrough(t, "PING", "+MINE\r\n")
+	k.say("SUBSCRIBE x y")
+	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n", k.hears())
+	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\ny\r\n:2\r\n", k.hears())
 	e.Nodes()[0].Publish("y", "hello")
-	reads("*3\r\n$7\r\nmessage\r\n$1\r\ny\r\n$5\r\nhello\r\n")
-	_, err = io.WriteString(c, "*1\r\n$4\r\nPING\r\n")
-	require.NoError(t, err)
-	reads("+MINE\r\n")
+	require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\ny\r\n$5\r\nhello\r\n", k.hears())
+	k.say("PING")
+	require.Equal(t, "+MINE\r\n", k.hears())
 	e.Nodes()[0].Close()
-	_, err = c.Read(make([]byte, 1))
+	_, err := k.in.ReadByte()
 	require.ErrorIs(t, err, io.EOF)
 }
 
@@ -208,61 +220,39 @@ func TestProxyInjectsBetweenMessages(t *testing.T) {
 func TestProxyInjectsBehindSubscriptions(t *testing.T) {
 	for protocol, kind := range map[string]string{"2": "*", "3": ">"} {
 		t.Run("RESP"+protocol, func(t *testing.T) {
-			e := StartEmulated(t, 1)
-			p := StartProxy(t, e.Addrs()[0])
-			p.Inject(func(command []string) string {
-				if command[0] == "PING" {
-					return "+MINE\r\n"
-				}
-				return ""
-			})
-			c, err := net.Dial("tcp", p.Addr())
-			require.NoError(t, err)
-			defer c.Close()
-			require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-			in := bufio.NewReader(c)
-			say := func(text string) {
-				_, err := io.WriteString(c, strings.ReplaceAll(text, " ", "\r\n"))
-				require.NoError(t, err)
-			}
-			next := func() string {
-				t.Helper()
-				raw, err := readReply(in, nil)
-				require.NoError(t, err)
-				return string(raw)
-			}
-			say("*2 $5 HELLO $1 " + protocol + " ")
-			require.Contains(t, next(), "proto")
+			e, k := talkThrough(t, "PING", "+MINE\r\n")
+			k.say("HELLO " + protocol)
+			require.Contains(t, k.hears(), "proto")
 			for range 20 { // the confirmations and the injected reply race with each other
-				say("*3 $9 SUBSCRIBE $1 x $1 y *1 $4 PING *3 $11 UNSUBSCRIBE $1 x $1 y *1 $4 PING ")
-				require.Contains(t, next(), kind+"3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n")
-				require.Contains(t, next(), kind+"3\r\n$9\r\nsubscribe\r\n$1\r\ny\r\n")
-				require.Equal(t, "+MINE\r\n", next())
-				require.Contains(t, next(), "unsubscribe")
-				require.Contains(t, next(), "unsubscribe")
-				require.Equal(t, "+MINE\r\n", next())
+				k.say("SUBSCRIBE x y", "PING", "UNSUBSCRIBE x y", "PING")
+				require.Contains(t, k.hears(), kind+"3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n")
+				require.Contains(t, k.hears(), kind+"3\r\n$9\r\nsubscribe\r\n$1\r\ny\r\n")
+				require.Equal(t, "+MINE\r\n", k.hears())
+				require.Contains(t, k.hears(), "unsubscribe")
+				require.Contains(t, k.hears(), "unsubscribe")
+				require.Equal(t, "+MINE\r\n", k.hears())
 			}
-			say("*3 $9 SUBSCRIBE $1 x $1 y *1 $11 UNSUBSCRIBE *1 $4 PING *1 $11 UNSUBSCRIBE *1 $4 PING ")
+			k.say("SUBSCRIBE x y", "UNSUBSCRIBE", "PING", "UNSUBSCRIBE", "PING")
 			for range 4 {
-				require.Contains(t, next(), "subscribe")
+				require.Contains(t, k.hears(), "subscribe")
 			}
-			require.Equal(t, "+MINE\r\n", next())
-			require.Contains(t, next(), "subscribe")
-			require.Equal(t, "+MINE\r\n", next())
-			say("*1 $5 MULTI *3 $9 SUBSCRIBE $1 x $1 y *1 $7 DISCARD *1 $4 PING ")
+			require.Equal(t, "+MINE\r\n", k.hears())
+			require.Contains(t, k.hears(), "subscribe")
+			require.Equal(t, "+MINE\r\n", k.hears())
+			k.say("MULTI", "SUBSCRIBE x y", "DISCARD", "PING")
 			for reply := ""; reply != "+MINE\r\n"; {
-				reply = next() // miniredis does not queue SUBSCRIBE, Redis does
+				reply = k.hears() // miniredis does not queue SUBSCRIBE, Redis does
 			}
-			say("*1 $11 UNSUBSCRIBE *1 $4 PING ")
+			k.say("UNSUBSCRIBE", "PING")
 			for reply := ""; reply != "+MINE\r\n"; {
-				reply = next()
+				reply = k.hears()
 			}
-			say("*2 $9 SUBSCRIBE $1 z ")
-			require.Contains(t, next(), "subscribe")
+			k.say("SUBSCRIBE z")
+			require.Contains(t, k.hears(), "subscribe")
 			e.Nodes()[0].Publish("z", "hello")
-			require.Contains(t, next(), "hello")
-			say("*1 $4 PING ")
-			require.Equal(t, "+MINE\r\n", next())
+			require.Contains(t, k.hears(), "hello")
+			k.say("PING")
+			require.Equal(t, "+MINE\r\n", k.hears())
 		})
 	}
 }

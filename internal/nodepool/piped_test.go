@@ -17,8 +17,11 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// piped is a server behind pipes, for virtual time. It answers every command with OK.
+// piped is a server behind pipes, for virtual time. It answers with OK every command but the one
+// that it does not know.
 type piped struct {
+	unknown string
+
 	mu    sync.Mutex
 	conns []net.Conn
 	sent  []string // commands
@@ -36,7 +39,11 @@ func (s *piped) dial(context.Context, string, string) (net.Conn, error) {
 			s.mu.Lock()
 			s.sent = append(s.sent, command)
 			s.mu.Unlock()
-			_, _ = io.WriteString(server, "+OK\r\n")
+			reply := "+OK\r\n"
+			if command == s.unknown {
+				reply = "-ERR unknown command '" + command + "'\r\n"
+			}
+			_, _ = io.WriteString(server, reply)
 		}
 	}()
 	return client, nil
@@ -53,10 +60,10 @@ func (s *piped) cut() int {
 }
 
 // commands returns what was sent since it was called last.
-func (s *piped) commands() string {
+func (s *piped) commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sent := strings.Join(s.sent, " ")
+	sent := s.sent
 	s.sent = nil
 	return sent
 }
@@ -127,7 +134,7 @@ func TestRestoreWithOldCredentials(t *testing.T) {
 			closed := p.Stats().Closes[redislanes.CloseUnclean]
 			c.Return()
 			synctest.Wait()
-			require.True(t, strings.HasPrefix(s.commands(), want), held)
+			require.True(t, strings.HasPrefix(strings.Join(s.commands(), " "), want), held)
 			require.Equal(t, held > loginAge, p.Stats().Closes[redislanes.CloseUnclean] > closed)
 		}
 	})

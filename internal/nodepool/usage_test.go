@@ -1,11 +1,8 @@
 package nodepool
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -214,24 +211,11 @@ func TestRestore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var sent []string
-				dial := func(context.Context, string, string) (net.Conn, error) {
-					client, server := net.Pipe()
-					go func() {
-						defer server.Close()
-						in := bufio.NewReader(server)
-						for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
-							sent = append(sent, command)
-							reply := "+OK\r\n"
-							if command == "RESET" && c.old {
-								reply = "-ERR unknown command 'RESET'\r\n"
-							}
-							_, _ = io.WriteString(server, reply)
-						}
-					}()
-					return client, nil
+				s := new(piped)
+				if c.old {
+					s.unknown = "RESET"
 				}
-				d := lanes.Dialer{NetDial: dial, Password: "secret", Database: 3, ClientName: "me", NoSetInfo: true}
+				d := lanes.Dialer{NetDial: s.dial, Password: "secret", Database: 3, ClientName: "me", NoSetInfo: true}
 				p, err := NewFor(Fixed{Size: 1}.settings(), d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
 				require.NoError(t, err)
 				defer p.Close()
@@ -242,12 +226,13 @@ func TestRestore(t *testing.T) {
 					require.NoError(t, err)
 				}
 				synctest.Wait()
-				sent = nil
+				s.commands()
 				lent.Return()
 				lent, err = p.Dedicate(t.Context()) // which waits until it is restored
 				require.NoError(t, err)
 				lent.Return()
 				synctest.Wait()
+				sent := s.commands()
 				if c.closes > 0 && len(sent) >= len(restore)-1 {
 					sent = sent[:len(sent)-len(restore)+1] // without the handshake of the next one
 				}
