@@ -24,8 +24,8 @@ func returns(h *History) string {
 }
 
 // notices is how long a caller that reads by itself does not look whether its
-// context was cancelled. Deadlines it knows beforehand. Then it has a look, for lastLook, at one
-// connection.
+// context was cancelled. Deadlines it knows beforehand. Then it looks once more, for lastLook, at
+// its connections.
 const (
 	notices  = 10 * time.Millisecond
 	lastLook = 250 * time.Microsecond

@@ -47,14 +47,18 @@ func (c *Call) Flush() { Flush(c.mine) }
 // Read lets the caller read the replies to its batches, beginning with the batch that was written
 // last: while the caller waits for that, the replies to the others arrive. If a reply is late, the
 // lanes' background readers read the rest, so that silent servers are not waited for one by one.
+// At the context's end there is one last look, at all batches that are left.
 func (c *Call) Read(ctx context.Context) {
 	late, left := false, 0
-	for _, b := range slices.Backward(c.mine) {
-		if late {
+	for i, b := range slices.Backward(c.mine) {
+		switch {
+		case late:
 			b.leaveReading()
 			left++
-		} else {
-			late = b.read(ctx)
+		case i == 0:
+			b.read(ctx, lastLook)
+		default:
+			late = b.read(ctx, 0)
 		}
 	}
 	c.mine = c.mine[:0]
