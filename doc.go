@@ -15,7 +15,8 @@
 // and the context allow. It retries a command with an unknown outcome only if the command
 // just reads or was marked as idempotent. [Error] names the command, the node and the cause.
 // Errors such as [ErrExhausted] and [ErrDown] say why a command was not sent; they wrap
-// ErrNotSent. No error shows arguments, keys or credentials in its text.
+// ErrNotSent. No error shows arguments, keys or credentials in its text, unless a script put
+// them into an error of its own.
 //
 // The packages:
 //

@@ -73,7 +73,7 @@ var ErrNoOwner = errors.New("no node serves the slot")
 // until the server answers again.
 //
 //   - A server is down if the pool has no connection, and its last dial failed or its last
-//     connection stalled.
+//     connection stalled. Connections on which a user waits for data do not count.
 //   - A server is suspect if it has sent nothing for an unusual time and does not answer over a
 //     new connection.
 //

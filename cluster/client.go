@@ -36,8 +36,8 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // If the context has no deadline, a call to a silent server ends within pool.Options.PauseTimeout
 // after its reply was due: for a command that blocks, when its own timeout has passed. These wait
 // until the context ends: a command that blocks without a timeout, a subscriber, a call that waits
-// for a connection of a full pool, and inside radix.WithConn a command that neither the client nor
-// COMMAND INFO knows.
+// for a connection of a full pool, and inside radix.WithConn a command that the client does not know:
+// it asks COMMAND INFO about a module's command when that is used for the first time.
 //
 // Outside of radix.WithConn, [redislanes.ErrShared] refuses commands that change their
 // connection. It also refuses WAIT and WAITAOF, which wait for the writes of their own

@@ -30,7 +30,9 @@ func TestSizingPage(t *testing.T) {
 		if wait > time.Millisecond {
 			round = 10 * time.Microsecond
 		}
-		row := fmt.Sprintf("| %d | %.2f | %s %% | %s |", size, sizing.Utilization(rate, trip, size), shown, spaced(wait.Round(round)))
+		waiting := time.Duration(float64(trip) / (float64(size) - sizing.RequestsInFlight(rate, trip)))
+		row := fmt.Sprintf("| %d | %.2f | %s %% | %s | %s |", size, sizing.Utilization(rate, trip, size), shown,
+			spaced(wait.Round(round)), spaced(waiting.Round(time.Microsecond)))
 		require.Contains(t, page, row)
 	}
 	for _, slow := range []float64{0.1, 1, 5} {

@@ -131,7 +131,7 @@ var (
 		"Batches in flight on one of a laned pool's connections for slow commands. They are dialled when the first " +
 			"slow command comes.", gauge, laneLabels}
 	dialsMetric = metric{"dials_total",
-		"Attempts to connect to a node that ended, by result (success or error).", counter, dialLabels}
+		"Finished attempts to connect to a node, by result (success or error).", counter, dialLabels}
 	closedMetric = metric{"connections_closed_total",
 		"Connections closed, by reason. client and idle are normal.", counter, closedLabels}
 	errorRepliesMetric = metric{"error_replies_total",

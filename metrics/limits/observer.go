@@ -56,7 +56,7 @@ func NewObserver(labels prometheus.Labels) *Observer {
 		}, []string{"limit", "outcome", "shadow"}),
 		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_hits_total", ConstLabels: labels,
-			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, or leased without a reply), " +
+			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, leased without a reply, or places that were lost), " +
 				"leased (reserved, a part of counted) and unused (leased and not used).",
 		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
