@@ -187,7 +187,7 @@ func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.E
 // errors.Is and errors.As look at First alone: if they find [ErrNotSent], other commands may have
 // run. Before a command is sent again, ask its own Reply or Hit.
 type PipelineError struct {
-	Failed, Total int   // numbers of commands
+	Failed, Total int   // numbers of commands. If one was refused when it was appended, all fail
 	First         error // the error of the first command that failed
 }
 

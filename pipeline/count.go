@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -29,16 +30,68 @@ import (
 // total. Every version of Redis and Valkey knows these commands.
 //
 // Wherever the connection breaks, a key that INCRBY creates expires: if INCRBY is sent again,
-// SET is sent again in front of it. Count never changes the time to live of a key that
-// exists, and gives it none if it has none. Both commands count in Len and in Do's error. If
-// the server refuses SET but runs INCRBY, Do's error says so, and the key may have no time to
+// SET is sent again in front of it. If the key expires between the two, so that INCRBY creates it
+// anew, Do sets its time to live afterwards, with one or two more round trips. Count never changes
+// the time to live of a key that has one. A key that has none gets none, unless its new total is n.
+//
+// Both commands count in Len and in Do's error. If the server refuses SET but runs INCRBY, or if
+// the time to live cannot be set afterwards, Do's error says so, and the key may have no time to
 // live. With a ttl of 0 or less Count is IncrBy. A ttl below a millisecond counts as one.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	k := fullKey{key: key}
-	if ttl > 0 && p.list.Unfit() == nil {
-		p.create(k, ttl)
+	if ttl <= 0 || p.list.Unfit() != nil {
+		return p.incrBy(k, n)
 	}
-	return p.incrBy(k, n)
+	c := counted{key: k, by: n, ttl: ttl, created: p.create(k, ttl)}
+	c.total = p.incrBy(k, n)
+	p.counts = append(p.counts, c)
+	return c.total
+}
+
+// A counted is what Count has appended.
+type counted struct {
+	key            fullKey
+	by             int64
+	ttl            time.Duration
+	created, total Reply // of SET and INCRBY
+}
+
+// mayBeEndless reports whether INCRBY may have created the key, although SET had found one.
+func (c *counted) mayBeEndless() bool {
+	if !c.created.IsNull() {
+		return false
+	}
+	total, err := c.total.Int()
+	return err == nil && total == c.by
+}
+
+// endCounts gives a time to live to keys that have none because they expired between SET and
+// INCRBY. It returns an error if that may have failed.
+func (p *Pipeline) endCounts(ctx context.Context) error {
+	var again mending
+	for i := range p.counts {
+		if c := &p.counts[i]; c.mayBeEndless() {
+			again.add(&count{key: c.key, by: c.by, ttl: c.ttl, created: c.created, counted: c.total}, ask)
+		}
+	}
+	if len(again.counts) == 0 {
+		return nil
+	}
+	again.run(ctx, New((*cluster.Client)(p.list.Client())))
+	var result *redislanes.PipelineError
+	for _, x := range again.counts {
+		if x.expiry == nil {
+			continue
+		}
+		if result == nil {
+			result = &redislanes.PipelineError{First: x.expiry, Total: p.Len()}
+		}
+		result.Failed++
+	}
+	if result == nil {
+		return nil
+	}
+	return result
 }
 
 // create appends what creates the key at 0, with its time to live, unless it exists. It goes

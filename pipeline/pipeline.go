@@ -67,6 +67,7 @@ type Pipeline struct {
 	how     engine.How
 	list    engine.Commands
 	capture capture
+	counts  []counted
 
 	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
@@ -80,6 +81,8 @@ type Reply = cluster.Reply
 // Reset empties the pipeline. Its earlier replies become invalid.
 func (p *Pipeline) Reset() {
 	p.list.Reset()
+	clear(p.counts)
+	p.counts = p.counts[:0]
 	p.lastKey, p.lastAt = fullKey{}, 0
 }
 
@@ -229,7 +232,13 @@ func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Re
 //
 // An empty pipeline does nothing. If a command was refused when it was appended, nothing is sent.
 // A second Do without a Reset is an error and changes nothing.
-func (p *Pipeline) Do(ctx context.Context) error { return p.list.Do(ctx, p.how) }
+func (p *Pipeline) Do(ctx context.Context) error {
+	err := p.list.Do(ctx, p.how)
+	if endless := p.endCounts(ctx); err == nil {
+		err = endless
+	}
+	return err
+}
 
 // String describes the Pipeline by its number of commands.
 func (p *Pipeline) String() string { return fmt.Sprintf("pipeline.Pipeline{%d commands}", p.Len()) }

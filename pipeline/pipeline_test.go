@@ -303,6 +303,13 @@ func TestFailedNeighbours(t *testing.T) {
 	require.ErrorAs(t, bad.Err(), &command)
 	require.Equal(t, "INCRBY", command.Command)
 	require.Contains(t, real.Addrs(), command.Addr)
+
+	p.Reset()
+	good = p.IncrBy("good", 1)
+	p.Cmd("WATCH", "good") // is refused, so nothing is sent
+	require.ErrorAs(t, p.Do(within(t, 5*time.Second)), &failure)
+	require.Equal(t, []int{2, 2}, []int{failure.Failed, failure.Total})
+	require.ErrorIs(t, good.Err(), redislanes.ErrNotSent)
 }
 
 // TestStalledNode stops one of three nodes: the commands for the others have
@@ -377,6 +384,7 @@ func TestReusedPipelineDoesNotAllocate(t *testing.T) {
 			if real.Major() >= 7 {
 				p.ExpireNX(key, 1500*time.Millisecond)
 			}
+			p.Count(key, 1, time.Minute)
 		}
 		if err := p.Do(ctx); err != nil {
 			t.Fatal(err)

@@ -140,8 +140,8 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	if len(c.refused) > 0 {
 		first := c.refused[0].error()
 		c.err = &unsentError{first}
-		n := len(c.refused)
-		return &redislanes.PipelineError{Failed: n, Total: c.Request.Len() + n, First: first}
+		n := c.Request.Len() + len(c.refused)
+		return &redislanes.PipelineError{Failed: n, Total: n, First: first} // nothing is sent
 	}
 	if err := c.client.Exec(ctx, &c.Request, how); err != nil {
 		c.fail(err)

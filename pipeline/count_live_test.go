@@ -1,0 +1,75 @@
+package pipeline_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestCountOfAKeyThatExpires: a key that expires between SET and INCRBY, so that INCRBY creates it
+// anew, gets its time to live. One that has another time to live keeps it.
+func TestCountOfAKeyThatExpires(t *testing.T) {
+	server := servers.StartServer(t, servers.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	var refused atomic.Pointer[string]
+	var sets atomic.Int32
+	proxy.Inject(func(command []string) string {
+		switch {
+		case refused.Load() != nil && command[0] == *refused.Load():
+			return "-ERR refused\r\n"
+		case command[0] == "SET" && strings.HasPrefix(command[1], "gone"):
+			if sets.Add(1)%2 == 1 { // the first of each pipeline: SET found the key
+				return "$-1\r\n"
+			}
+		}
+		return ""
+	})
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
+	}
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: dial}}.New(t.Context(), server.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	ttl := func(key string) int64 {
+		left, err := client.Cmd(t.Context(), "TTL", key).Int()
+		require.NoError(t, err)
+		return left
+	}
+	require.NoError(t, client.Cmd(t.Context(), "SET", "zero", 0, "EX", 5000).Err())
+	require.NoError(t, client.Cmd(t.Context(), "SET", "old", 7).Err())
+
+	p := pipeline.New(client)
+	gone, zero, old := p.Count("gone", 3, time.Minute), p.Count("zero", 1, time.Minute), p.Count("old", 1, time.Minute)
+	require.NoError(t, p.Do(t.Context()))
+	for reply, want := range map[pipeline.Reply]int64{gone: 3, zero: 1, old: 8} {
+		total, err := reply.Int()
+		require.NoError(t, err)
+		require.Equal(t, want, total)
+	}
+	require.Equal(t, int64(60), ttl("gone"))
+	require.Greater(t, ttl("zero"), int64(4000))
+	require.Equal(t, int64(-1), ttl("old"), "which had none before")
+
+	p.Reset()
+	gone = p.Count("gone2", 3, time.Minute)
+	pttl := "PTTL"
+	refused.Store(&pttl)
+	err = p.Do(t.Context())
+	require.ErrorContains(t, err, "1 of 2 commands failed")
+	require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, "it was counted")
+	total, err := gone.Int()
+	require.NoError(t, err)
+	require.Equal(t, int64(3), total)
+}
