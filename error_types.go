@@ -108,15 +108,16 @@ func (c cause) As(target any) bool { return errors.As(c.error, target) }
 // handshake (a wrong password, too many clients), it is no Redis server, or it speaks TLS and
 // the lanes.Dialer does not. It holds no credentials.
 //
-// Some refusals may end soon: BUSY, LOADING, MASTERDOWN, too many clients, a text that no
-// server sends. After these the connection is dialled again with backoff, commands are sent
-// again within cluster.Config.RetryWindow, and cluster.Config.New waits. Any other refusal is
-// final.
+// Some refusals may end soon: BUSY, LOADING, MASTERDOWN, CLUSTERDOWN, OOM and others of ErrRefused,
+// too many clients, a text that no server sends, and a refusal of what Dialer.Credentials returned.
+// After these the connection is dialled again with backoff, commands are sent again within
+// cluster.Config.RetryWindow, and cluster.Config.New waits, for a text that no server sends five
+// seconds. Any other refusal is final.
 type HandshakeError struct {
-	Command string // the refused command, such as AUTH; "" if the server refuses every command, or is no Redis server
+	Command string // the refused command, such as AUTH, or "TLS"; "" if the server refuses every command, or is no Redis server
 	Reply   string // the server's error, quoted; "" if there is none
 	Hint    string // the probable mistake and what to do about it; may be ""
-	Cause   error  // a protocol error, or the error of Dialer.Credentials; nil if Reply says why
+	Cause   error  // an error of the protocol or of TLS; nil if Reply says why, unless Dialer.Credentials returned what was refused
 }
 
 func (e *HandshakeError) Error() string {

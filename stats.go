@@ -119,7 +119,7 @@ func (s PoolStats) Saturation() float64 {
 
 // Reasons why connections are closed, as PoolStats.Closes counts them.
 const (
-	CloseByClient  = "client"   // the pool was closed, or its server has left the cluster
+	CloseByClient  = "client"   // the pool was closed, its server has left the cluster, or a user closed the connection
 	CloseIdle      = "idle"     // the pool shrank, or a dedicated connection was idle
 	CloseStalled   = "stalled"  // the server was silent too long
 	CloseByServer  = "server"   // the server hung up

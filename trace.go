@@ -9,7 +9,7 @@ import (
 // it to a client as cluster.Config.Trace. metrics.New makes one for Prometheus.
 //
 // The functions are called from many goroutines, without a lock held. They must be quick
-// and must not block. A panic in one is logged, and costs that call only. Without a Trace,
+// and must not block. A panic in one is logged, and costs that call only; a panic in Stats fails New. Without a Trace,
 // no request is timed. The Trace must not be changed while a client uses it.
 type Trace struct {
 	// BeginRequest is called before a request is sent, by the goroutine that makes it. A
@@ -35,15 +35,17 @@ type Trace struct {
 	// that is told of the pool.
 	PoolOpened func(p *PoolInfo)
 
-	// PoolClosed is called when the node has left the cluster and its pool is closed. It is
-	// not called when the client is closed: its last figures may still be wanted.
+	// PoolClosed is called when a pool is closed because its node has left the cluster, is no longer
+	// the primary that Sentinels name, or has another pool. It is not called when the client is
+	// closed: its last figures may still be wanted.
 	PoolClosed func(p *PoolInfo)
 
 	// Waited is called for each batch, and each user that wants a connection to itself,
 	// that found no connection free. It is called when the wait ends, served or not.
 	Waited func(w WaitInfo)
 
-	// Dialed is called after each attempt to connect.
+	// Dialed is called after each attempt of a pool to connect. It is not called for connections that
+	// fetch the map or carry a subscription, nor for one that asks a silent server and is not kept.
 	Dialed func(d DialInfo)
 
 	// ConnClosed is called once for each connection. The open connections are the calls of

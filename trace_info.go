@@ -86,7 +86,7 @@ type GroupInfo struct {
 	Err     error  // as in RequestInfo
 }
 
-// WaitInfo is a wait for a connection that has ended.
+// WaitInfo is an ended wait for a connection.
 type WaitInfo struct {
 	Pool *PoolInfo
 	Took time.Duration
@@ -134,7 +134,7 @@ type Outcome uint8
 // The outcomes, from best to worst.
 const (
 	OutcomeOK      Outcome = iota // every command has a reply that is no error
-	OutcomeFailed                 // the server replied with an error
+	OutcomeFailed                 // the server replied with an error, or the function of a dedicated action returned one
 	OutcomeNotSent                // ErrNotSent
 	OutcomeUnknown                // ErrUnknownOutcome
 

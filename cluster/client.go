@@ -13,7 +13,8 @@ import (
 )
 
 // A Client sends commands to the nodes of a Redis Cluster. Make it with
-// [New], or with [Config.New] if it needs settings. All methods are safe for concurrent use.
+// [New], or with [Config.New] if it needs settings. All methods are safe for concurrent use. On a
+// Client that New has not made, methods return an error, and Addr, Primary and Stats panic.
 type Client engine.Client
 
 var (
@@ -26,7 +27,9 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // Do performs any radix action on the node that owns its keys. The keys must be in one slot.
 // Do reads them from the commands, not from the action's properties, which are wrong for many
 // commands. An action with a dedicated connection, such as radix.WithConn, goes by the key
-// that it names. Each command follows its own redirects, also inside a radix.Pipeline.
+// that it names. Each command follows its own redirects, also inside a radix.Pipeline, but not
+// inside radix.WithConn: once its function has the connection, it gets MOVED, ASK and other
+// refusals as errors, and nothing is retried. Call Do again if the function may run twice.
 //
 // These have a dedicated connection: blocking commands, actions that cannot share a
 // connection, and a radix.Pipeline with a whole transaction, MULTI to EXEC. A transaction
@@ -55,9 +58,9 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 //
 // For an error of the server, errors.As finds a resp3.SimpleError with the text as it was
 // sent, as with radix itself; the printed error has no arguments. A [redislanes.Error] wraps
-// it. On a dedicated connection, only an error that says that the command was not executed
-// ([redislanes.ErrRefused]) is wrapped. Do returns such an error even if the receiver accepts
-// errors as values.
+// it. A function inside radix.WithConn gets an error that says that the command was not executed
+// ([redislanes.ErrRefused]) even if its receiver accepts errors as values. Other errors of the
+// server are values for such a receiver.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.engine().Do(ctx, action)
 }
@@ -68,7 +71,8 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 // Arguments are strings, []byte, numbers, bools (sent as 1 or 0) and encoding.TextMarshalers, also those of named
 // types such as json.RawMessage. Each element of a slice, map or struct of these becomes an
 // argument, as with radix.FlatCmd. A time.Duration is refused: some commands take seconds and some
-// take milliseconds.
+// take milliseconds. A map becomes its keys and values, a struct its fields' names and values. A nil
+// is an empty string; a nil pointer to a slice, map or struct is no argument.
 //
 // A command that blocks, such as BLPOP, gets a dedicated connection. A command that changes its
 // connection, such as MULTI or SUBSCRIBE, is refused as by [Client.Do].
@@ -89,13 +93,14 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // A command that may do more than read goes to the primary, and takes the rest of its
 // radix.Pipeline along. EVAL, EVALSHA and FCALL count as such. To read with a
 // script, use EVAL_RO, EVALSHA_RO or FCALL_RO. In a radix.Pipeline, a module's command
-// that the servers do not describe counts as such, too.
+// that the servers do not describe counts as such, too. Commands without a key, such as SCRIPT LOAD
+// and CONFIG SET, and functions of radix.WithConn run on the replica whatever they do.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }
 
 // Clients returns a client for each node, by the primary's address; part of
-// radix.MultiClient. They do not follow redirects, and closing them does
+// radix.MultiClient. They do not follow redirects, nor retry anything, and closing them does
 // nothing. They refuse what [Client.Do] refuses. A failure on one of them asks for a new
 // map of the slots, so a later call of Clients leaves out nodes that have left.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
@@ -103,8 +108,8 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engin
 // ForEachPrimary calls f for each primary of the map in use, all at once, and returns when
 // all calls have returned. It is for commands that are not about keys, such as SCRIPT LOAD,
 // DBSIZE, FLUSHALL and CONFIG SET. The error joins those of f, each with the address of its
-// node. The node that f gets does not follow redirects, and closing it does nothing. f must be
-// safe for concurrent use.
+// node. The node that f gets does not follow redirects, nor retry anything, and closing it does
+// nothing. f must be safe for concurrent use. A panic in it becomes an error.
 //
 // A node that joins meanwhile is missed. Call [Client.Sync] first to have the newest map.
 func (c *Client) ForEachPrimary(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
@@ -129,7 +134,7 @@ func (c *Client) Stats() redislanes.Stats { return c.engine().Stats() }
 
 // Sync fetches the map of the slots now and returns when it is in use. It fails if no server
 // returns a usable map, if the context ends, or if the client is closed (redislanes.ErrClosed).
-// With Config.Lazy it first waits for the next attempt to connect.
+// An attempt that is under way ends first. In a loop, pause between calls.
 func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }
 
 // Close closes all connections at once. Commands in flight end with an error that wraps

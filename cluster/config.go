@@ -75,7 +75,9 @@ type Config struct {
 	Slow, Fast []string
 
 	// AddrMap, if not nil, translates each address (host:port) that a server
-	// names, for clusters behind NAT.
+	// names, for clusters behind NAT. Many goroutines call it at the same time. It returns an
+	// address unchanged that needs no translation: a node for which it returns "" is not used. For
+	// a redirect it has a second.
 	AddrMap func(addr string) string
 
 	// Zone, if it is not empty, is the availability zone that this program runs in. Reads
@@ -113,8 +115,9 @@ type Config struct {
 	// users whose ACL forbids them: each refusal is an entry in the server's ACL LOG. Left
 	// out are READWRITE and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a
 	// replica, CLUSTER NODES with each fetch of the map, and ROLE. What remains are CLUSTER
-	// SLOTS, READONLY for reads from replicas, PING and, unless Dialer.NoSetInfo is set,
-	// CLIENT SETINFO; docs/topologies.md has an ACL for that.
+	// SLOTS, ASKING, READONLY for reads from replicas, PING, COMMAND INFO for commands that the
+	// client does not know, and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server without
+	// CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.
 	//
 	// The client then trusts addresses. It does not notice another cluster's server, or one
 	// without cluster mode, that takes over the address of a node, nor with Sentinels a
@@ -124,7 +127,7 @@ type Config struct {
 
 	// Lazy lets New return before a server has answered. Until then, calls fail at once with
 	// redislanes.ErrNotSent and the cause. Attempts to connect follow each other within a
-	// second. Client.Sync waits for the next one.
+	// second. Client.Sync makes one at once.
 	Lazy bool
 
 	// Warm makes New open the connections that the pool of each primary keeps: Size of
@@ -158,8 +161,8 @@ type Config struct {
 // primary.
 //
 // A Sentinel is believed if two things hold. The server that it names replies to ROLE that it
-// is a primary. And its config epoch is not older than that of the primary in use, or most
-// Sentinels say the same.
+// is a primary. The config epoch that it tells is not older than that of the primary in use, or
+// most Sentinels name the same server.
 //
 // DoSecondary reads from the replicas that the Sentinels do not report as down.
 // Config.AddrMap translates the addresses of primaries, replicas and Sentinels.

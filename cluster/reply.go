@@ -11,7 +11,8 @@ import (
 // A Reply is the reply to one command, or its error. [Client.Cmd] and pipelines return it. A
 // pipeline's Reply is valid from the pipeline's Do until its Reset.
 //
-// If the command failed, all methods return its error: a redislanes.Error. It wraps a
+// If the command failed, all methods return its error: a redislanes.Error, or another one if the
+// client could not send anything, such as a closed client. It wraps a
 // resp3.SimpleError for an error of the server, and redislanes.ErrNotSent,
 // redislanes.ErrRefused or redislanes.ErrUnknownOutcome as the command's outcome. A null, which
 // GET replies for a missing key, is a redislanes.Error that wraps redislanes.ErrNull for the methods
@@ -40,7 +41,8 @@ func (r Reply) Slow() Reply {
 }
 
 // Fast marks a pipeline's command as not slow, such as an LRANGE of a few elements. It has no
-// effect after Do, or on a Reply of Client.Cmd. It returns r.
+// effect after Do, on a Reply of Client.Cmd, if another command of the pipeline for the same slot
+// is slow, or if 1,000 commands or more go to its node. It returns r.
 func (r Reply) Fast() Reply {
 	engine.Reply(r).SetSlow(false)
 	return r

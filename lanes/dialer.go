@@ -20,11 +20,11 @@ const Version = "0.1.0"
 // is a plain value: copy it, and do not change it while it is in use.
 type Dialer struct {
 	// Username and Password authenticate each connection. A Password alone is
-	// that of the default user; a Username is an ACL user (Redis 6 or newer).
+	// that of the default user; a Username is an ACL user (Redis 6 or newer) and needs a Password.
 	Username, Password string
 
-	// Credentials, if not nil, returns the username and password for each dial, in place of
-	// the fields above. So a password can change while the program runs. Its error fails the
+	// Credentials, if not nil, returns the username and password for each dial. The fields above
+	// must then be empty. So a password can change while the program runs. Its error fails the
 	// dial. Many goroutines call it.
 	//
 	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client

@@ -4,7 +4,7 @@
 // A lane is a connection to one Redis server. Batches travel on it in order, and their replies
 // come back in the same order. In a pool.Laned many callers share a lane. In a pool.Fixed or
 // pool.Adaptive one caller has it at a time. A slow reply delays the replies behind it, so a
-// pool.Laned has more lanes for slow commands.
+// pool.Laned has separate lanes for slow commands.
 //
 // A [Dialer] has the settings of connections: credentials, TLS, timeouts, limits. A [Strategy]
 // chooses among the lanes to one server, which it sees as a [Set].

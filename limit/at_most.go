@@ -43,11 +43,12 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 		granted, d = l.allowAtMost(ctx, request, began)
 		d.noteLeft(ctx)
 	}
-	if l.cfg.Observer != nil {
-		l.show(time.Since(began), []Request{request}, Result{Decision: d, Each: []Decision{d}})
-	}
+	result := Result{Decision: d, Each: []Decision{d}}
 	if !d.mistake && request.Limit.rule.Shadow {
-		granted = request.Cost
+		granted, result.Allowed = request.Cost, true
+	}
+	if l.cfg.Observer != nil {
+		l.show(time.Since(began), []Request{request}, result)
 	}
 	return granted, d
 }

@@ -166,15 +166,25 @@ func TestAllowAtMostOutlivesTheLease(t *testing.T) {
 	})
 }
 
+// An observer that keeps whether calls were allowed.
+type verdicts []bool
+
+func (v *verdicts) Decided(_ time.Duration, _ []Request, r Result) { *v = append(*v, r.Allowed) }
+
+func (*verdicts) Hits(*Limit, Hits, int64) {}
+
 func TestAllowAtMostWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l, shared := w.limiter(t, Config{Budget: 30 * time.Millisecond}), w.limiter(t, Config{Instances: 2})
+		seen := new(verdicts)
+		l, shared := w.limiter(t, Config{Budget: 30 * time.Millisecond, Observer: seen}), w.limiter(t, Config{Instances: 2})
 		open := l.must(t, Rule{Name: "open", Limit: 5, Window: time.Hour})
 		closed := l.must(t, Rule{Name: "closed", Limit: 5, Window: time.Hour, FailClosed: true, Algorithm: SlidingWindow})
 		shadow := l.must(t, Rule{Name: "shadow", Limit: 5, Window: time.Hour, Shadow: true})
 		n, d := l.AllowAtMost(t.Context(), Request{Limit: shadow, Key: "k", Cost: 9})
 		require.Equal(t, []any{int64(9), true, int64(0)}, []any{n, d.Allowed, d.Remaining}, "a limit in the shadow")
+		n, d = l.AllowAtMost(t.Context(), Request{Limit: shadow, Key: "k", Cost: 9})
+		require.Equal(t, []any{int64(9), false, verdicts{true, true}}, []any{n, d.Allowed, *seen}, "all are granted")
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		began := time.Now()
 		n, d = l.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 9})

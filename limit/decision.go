@@ -5,7 +5,7 @@ import "time"
 // A Request is a number of hits on one key of a limit.
 type Request struct {
 	Limit *Limit
-	Key   string // what is limited, such as a user; any bytes
+	Key   string // what is limited, such as a user; any bytes. A hash tag, {…}, chooses the slot
 	Cost  int64  // how many hits; 0 means 1, also with Charge and in GiveBack
 
 	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
@@ -24,8 +24,9 @@ type Decision struct {
 	Allowed bool
 	Limit   int64 // of the rule
 
-	// Remaining is how many more hits are allowed now. It includes the hits that this limiter
-	// has reserved, and not those that other processes have reserved. If Leased or Near is set, it
+	// Remaining is how many more hits are allowed now. It does not include the hits that other
+	// processes have reserved. It includes those that this limiter has reserved, unless the
+	// request was denied because it costs more than is left. If Leased or Near is set, it
 	// comes from Redis' last replies. For a Look it includes the hits that the Look asked about. If
 	// RetryAfter is Never, it is not known, and 0.
 	Remaining int64

@@ -48,9 +48,10 @@ func (h *Hold) Release() {
 }
 
 // Lost returns a channel that is closed when the place is lost: no renewal has succeeded for 95 % of
-// the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is closed
-// before another holder gets the place, unless this process was suspended then. Release does not
-// close it.
+// the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. If renewals
+// fail, it is closed before another holder can get the place, unless this process was suspended
+// then. If the cluster loses acknowledged writes, or the server's clock jumps forward, others may
+// have the place before. Release does not close it. The channel of a nil Hold is nil.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil

@@ -21,7 +21,8 @@ import (
 
 // Config is the settings of a [Limiter]. The zero value works.
 type Config struct {
-	// Prefix is the beginning of all keys. Default "limit:".
+	// Prefix is the beginning of all keys. Default "limit:". Its braces count for hash tags: after
+	// an open one, a closing brace in a request's key ends the tag.
 	Prefix string
 
 	// Budget is how long a call may take if its context does not end earlier. Limits that Redis
@@ -29,15 +30,16 @@ type Config struct {
 	Budget time.Duration
 
 	// NearCache is how many keys over their limit the limiter remembers. It denies their hits
-	// without a command: for Budget or 100 ms, whichever is less, since hits may be given back,
-	// and with CountDenied until the window ends or the tokens have flowed in. For a key of
+	// without a command for Budget, at most 100 ms. With CountDenied it does so until the window
+	// ends or the tokens have flowed in, since no hits are given back. For a key of
 	// more than 256 bytes it remembers a hash. Default 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
 	// Instances, if not 0, is how many processes share the limits. While Redis cannot decide,
 	// each process allows its share instead of failing open or closed. It uses a token bucket
-	// for each key, with Limit / Instances tokens in a Window. A full bucket also allows a hit
-	// that costs more. At most 100,000 keys have a bucket at a time.
+	// for each key, with Limit / Instances tokens in a Window. A full bucket allows one request of
+	// any cost; the next ones wait until it is paid for. At most 100,000 keys have a bucket at a
+	// time. A [Concurrency] does not use it.
 	Instances int
 
 	// ServerTime makes windows follow the clocks of the servers. By default they follow the

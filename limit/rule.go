@@ -51,7 +51,8 @@ type Rule struct {
 	// Name identifies the limit in keys, errors and metrics: 1 to 64 letters, digits, dots,
 	// underscores and hyphens. Two limits of one name share their counts if both have windows
 	// of the same length, or if both are a TokenBucket. Windows of nearly the same length, such
-	// as 365 and 366 days, may share them too. Give all others different names. Do not make
+	// as 365 and 366 days, may share them too. Give limits different names unless they are to share
+	// their counts. Do not make
 	// names from user input.
 	Name string
 
@@ -84,8 +85,9 @@ type Rule struct {
 	// decides about them without Redis. The limit is never exceeded, except that of a bucket after
 	// the machine was suspended. If a process crashes, its reserved hits are lost until the window
 	// ends: about a sixteenth of the hits that remained, at most. These have no leases: rules with
-	// CountDenied or Shadow, limits (of a bucket: bursts) below 64, and buckets that fill up
-	// within 100 ms. docs/leases.md has figures.
+	// CountDenied or Shadow, limits (of a bucket: bursts) below 64, buckets that fill up within
+	// 100 ms, keys of more than 256 bytes, and more than 50,000 keys. A request with Look or Charge
+	// always asks Redis. docs/leases.md has figures.
 	NoLease bool
 
 	// Shadow makes the limit decide without consequence. Its decision says what it would be,

@@ -7,7 +7,7 @@
 //
 // A request is a span of kind client: one pipeline, one batch of pipeline.Counters, one
 // command or script, or one action with a dedicated connection. Its parent is the span in the
-// context of the call. If its commands went to several nodes, or more than once, each
+// context of the call. If its commands went to several nodes, or were retried or failed, each
 // group of commands that travelled together is a span below it. Nothing is built for a
 // span that is not recorded.
 //

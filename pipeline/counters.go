@@ -54,8 +54,8 @@ type CountersConfig struct {
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
 //   - The error says "counted, but": EXPIRE has failed.
-//   - A hit on the key, of this or of another caller, has an unknown outcome. And the key had no
-//     time to live before, or is gone although it was remembered, or the server refused SET.
+//   - A hit on the key, by any caller, has an unknown outcome, and one of these holds: the key had
+//     no time to live before; it is gone although it was remembered; the server refused SET.
 //   - Another client has removed the time to live, by SET or PERSIST, or by creating the key
 //     again.
 //   - Redis has lost a write that it had acknowledged.

@@ -175,7 +175,7 @@ func example() (client *cluster.Client, done func()) {
 	}
 }
 
-// A large list is read on a lane for slow commands, and a few elements of it on
+// A large list is read on a lane for slow commands, and a few elements of another one on
 // one that all share. The settings say that this service's scripts are short.
 func ExampleReply_Fast() {
 	servers, err := redistest.LaunchEmulated(3)

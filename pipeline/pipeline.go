@@ -34,7 +34,8 @@ type Config struct {
 	// Sequential sends a group only when the one before it has its replies.
 	Sequential bool
 
-	// Replicas sends commands that only read to replicas, which may lag behind. All commands of
+	// Replicas sends commands that only read to replicas, which may lag behind, and commands without
+	// a key, such as SCRIPT LOAD, whatever they do. All commands of
 	// a slot go to the same replica, as with [cluster.Client.DoSecondary]. If one of them may do more
 	// than read, such as EVAL, all commands of its slot go to the primary; EVAL_RO only reads. A
 	// module's command that the servers do not describe counts as one that may write, unless it is
@@ -227,8 +228,9 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Refuse(name, err)) }
 
 // Do sends the commands and returns when each has a reply or an error, at the latest when the
-// context ends. It returns nil if all commands succeeded, and a [redislanes.PipelineError]
-// otherwise. The replies tell which commands succeeded.
+// context ends. It returns nil if all commands succeeded, and a [redislanes.PipelineError] if some
+// failed. If nothing could be sent, for example by a closed client, it may return another error.
+// The replies tell which commands succeeded.
 //
 // An empty pipeline does nothing. If a command was refused when it was appended, nothing is sent.
 // A second Do without a Reset is an error and changes nothing.

@@ -10,8 +10,8 @@ import (
 // Adaptive is a pool like [Fixed] with a number of connections that follows the load. The load
 // is the number of batches and users that have a connection or wait for one.
 //
-//   - The pool grows at once when a caller waits, or when the load is over 90 % of the target. At
-//     Min it grows only when the load is over Min. The new target is load ÷ 75 %.
+//   - The pool grows at once when a caller waits, and within half a second when the load is over
+//     90 % of the target. At Min it grows only when the load is over Min. The new target is load ÷ 75 %.
 //   - The pool shrinks when the load has been below 30 % of the target for IdleTimeout. The new
 //     target is Min if Min carries the highest load of that time, or else that load ÷ 75 %.
 //

@@ -45,8 +45,8 @@ type Options struct {
 	FailFast bool
 
 	// StallTimeout is how long the server may be silent on all connections while batches are
-	// in flight. Then the pool closes the connections, except dedicated ones without a command
-	// in flight, and batches fail with redislanes.ErrDown until the server answers again.
+	// in flight. Then the pool closes the connections, except dedicated ones on which no reply is
+	// due, and batches fail with redislanes.ErrDown until the server answers again.
 	// Default 3 s, at least 16 ms. Time during which the process itself is frozen does not count.
 	//
 	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
@@ -102,8 +102,10 @@ type Options struct {
 
 	// MinBackoff and MaxBackoff bound the wait before the pool dials again after a failure. It
 	// is a random time up to MinBackoff, doubled for each failure in a row, and at most
-	// MaxBackoff. While the server answers that it runs a script or loads its data, it is at
-	// most 100 ms, or MinBackoff if that is more. Defaults 10 ms and 1 s, at least 1 ms.
+	// MaxBackoff. While the server is down it is at most half of the time that it has been down, or
+	// MinBackoff if that is more. After a final refusal, such as a wrong password, it is half of
+	// MaxBackoff to MaxBackoff. While the server answers that it runs a script or loads its data, it
+	// is at most 100 ms, or MinBackoff if that is more. Defaults 10 ms and 1 s, at least 1 ms.
 	MinBackoff, MaxBackoff time.Duration
 
 	// OnWait, if not nil, is called with the time that a batch, or a user of a dedicated

@@ -11,8 +11,8 @@ import (
 )
 
 // A HangUp is a server that accepts each connection, answers the client's first write, which is
-// its greeting, and hangs up. A server that evicts its clients looks like that, and so does a
-// balancer without servers behind it.
+// its greeting, and hangs up. Servers that evict clients, and balancers without servers, behave
+// like this.
 type HangUp struct {
 	id       string
 	listener net.Listener

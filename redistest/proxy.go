@@ -22,7 +22,8 @@ const (
 func (d Direction) String() string { return [...]string{"to the server", "to the client"}[d] }
 
 // A Proxy is a TCP proxy before one server that disturbs connections as networks do. Its methods
-// act on open connections and on later ones. They are safe for concurrent use.
+// act on open connections and on later ones, except Inject and Refuse. They are safe for concurrent
+// use.
 type Proxy struct {
 	target   string
 	listener net.Listener
@@ -80,7 +81,8 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 func (p *Proxy) Target() string { return p.target }
 
 // Delay makes all bytes in the direction arrive later by so long. Bytes that are sent together also
-// arrive together. Injected replies come as late as those of the server.
+// arrive together. Injected replies come as late as those of the server. On each connection 64
+// reads can be on their way in a direction; the next one waits, which slows down many small writes.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.change(d, func(s *stream) { s.delay = by })
 }
@@ -111,8 +113,8 @@ func (p *Proxy) Flow(d Direction) {
 }
 
 // CutAfter lets n more bytes pass in the direction, counted over all connections. Then it resets
-// the connection that carries the next byte, and closes the channel. It cuts once. A negative n
-// cancels it.
+// the connection that carries the next byte, and closes the channel. It cuts once. A later call
+// replaces it, and a negative n cancels it: then the channel is not closed.
 func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 	cut := make(chan struct{})
 	p.change(d, func(s *stream) { s.cutting, s.left, s.cut = n >= 0, n, cut })
@@ -122,8 +124,10 @@ func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 // Inject answers commands in the server's place. If reply returns a text, the client gets exactly
 // these bytes in the reply's turn, and the server does not see the command. They must be one whole
 // reply in RESP, such as "-OOM no memory\r\n". An empty text passes the command on. Many goroutines
-// call reply. After CLIENT REPLY OFF or SKIP an injected reply may never come. Inject takes effect
-// on connections that are made afterwards. A nil reply ends it.
+// call reply, with the name of the command as the client wrote it and its arguments. After CLIENT
+// REPLY OFF or SKIP an injected reply may never come. Commands that are answered do not pass, so
+// Stall, Throttle and CutAfter to the server do not concern them. Inject, also with a nil reply,
+// which ends it, takes effect on connections that are made afterwards.
 func (p *Proxy) Inject(reply func(command []string) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

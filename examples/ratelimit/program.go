@@ -77,8 +77,8 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 }
 
 // connect makes the client, and the connections to each node, so that the health is known
-// before the first request. A node that does not answer is not the end: the service is not
-// ready until it does, and its limits fail open or closed.
+// before the first request. A node that does not answer is not the end: its limits fail open or
+// closed, and with -ready-needs-redis the service is not ready until it does.
 func (p *program) connect(ctx context.Context, s *settings, registry prometheus.Registerer) (*cluster.Client, error) {
 	config, err := s.config()
 	if err != nil {

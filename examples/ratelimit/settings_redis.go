@@ -14,8 +14,8 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// passwordVariable is the only variable without a flag: arguments can be seen by
-// other users of the machine.
+// passwordVariable has no flag, as that of the Sentinels' password: arguments can be seen by other
+// users of the machine.
 const passwordVariable = "RATELIMIT_PASSWORD"
 
 type redisSettings struct {

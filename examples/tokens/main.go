@@ -1,5 +1,5 @@
-// Command tokens limits how many tokens of a language model each user may have in a day. A
-// request reserves what it may cost at most, and settles for what it has cost.
+// Command tokens limits how many tokens of a language model each user may have: 10,000 at once, and
+// 10,000 more flow in during a day. A request reserves what it may cost at most, and settles for what it has cost.
 //
 //	go run ./examples/tokens                                  # on a cluster emulated in the process
 //	go run ./examples/tokens -addrs 10.0.0.1:6379,10.0.0.2:6379
@@ -24,7 +24,7 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// perDay is how many tokens a user has.
+// perDay is how many tokens flow in during a day, and how many a user may have at once.
 var perDay = limit.Rule{Name: "tokens", Limit: 10_000, Window: 24 * time.Hour, Algorithm: limit.TokenBucket}
 
 // requests are what users ask for, and how it ends.

@@ -88,12 +88,14 @@ func (c *Cluster) LostWrites(key string) bool { return c.model.Lost(key) }
 
 // Move moves the key's slot, with all of its keys, to another primary. The two nodes know
 // at once, and the others after the gossip lag. Nothing happens if the node has the slot
-// already or is a replica, or if one of the two is frozen or isolated.
+// already or is a replica, if one of the two is frozen or isolated, if the slot is being moved, or
+// if the node has not heard yet who has the slot: wait for the gossip lag after a failover or another move.
 func (c *Cluster) Move(key string, to *Node) { c.StartMove(key, to)() }
 
 // StartMove begins to move the key's slot, with no key yet, and returns what ends it. In
 // between the owner redirects with ASK for keys that it does not have. If one of the two is
-// frozen or isolated then, the slot arrives with [Cluster.Heal].
+// frozen or isolated then, the slot arrives with [Cluster.Heal]. A failover of one of the two ends
+// the move. Where Move does nothing, StartMove does nothing either.
 func (c *Cluster) StartMove(key string, to *Node) (finish func()) {
 	slot := Slot(key)
 	if !c.model.Migrate(slot, to.model) {

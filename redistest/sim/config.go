@@ -32,7 +32,8 @@ type Config struct {
 	// Password is the password of the default user; empty: none.
 	Password string
 	// Executed is told each command with keys that a primary has run without an error,
-	// in the order in which they ran. It must not call methods of the cluster.
+	// in the order in which they ran: those in a script before the script itself. It must not call
+	// methods of the cluster.
 	Executed func(Execution)
 }
 

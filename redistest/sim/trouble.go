@@ -18,7 +18,7 @@ func (f Fault) String() string {
 }
 
 // Trouble makes random faults for about so long, one or two at a time, and returns them when all
-// are healed. The seed decides them, and how often Trouble was called before. Faults are
+// are healed. The seed and the number of earlier calls decide the faults. They are
 // failovers with and without lost writes, kills, freezes, partitions, delays, cuts at any byte,
 // refusals and moved slots.
 func (c *Cluster) Trouble(d time.Duration) (faults []Fault) {
