@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	if ttl <= 0 || p.list.Unfit() != nil {
 		return p.incrBy(k, n)
 	}
-	c := counted{key: k, by: n, ttl: ttl, created: p.create(k, ttl)}
+	c := counted{key: key, by: n, ttl: ttl, created: p.create(k, ttl)}
 	c.total = p.incrBy(k, n)
 	p.counts = append(p.counts, c)
 	return c.total
@@ -50,10 +51,11 @@ func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 
 // A counted is what Count has appended.
 type counted struct {
-	key            fullKey
+	key            string
 	by             int64
 	ttl            time.Duration
 	created, total Reply // of SET and INCRBY
+	end            Reply // of PTTL or EXPIRE, if INCRBY may have created the key
 }
 
 // mayBeEndless reports whether INCRBY may have created the key, although SET had found one.
@@ -68,30 +70,38 @@ func (c *counted) mayBeEndless() bool {
 // endCounts gives a time to live to keys that have none because they expired between SET and
 // INCRBY. It returns an error if that may have failed.
 func (p *Pipeline) endCounts(ctx context.Context) error {
-	var again mending
+	var endless []*counted
 	for i := range p.counts {
 		if c := &p.counts[i]; c.mayBeEndless() {
-			again.add(&count{key: c.key, by: c.by, ttl: c.ttl, created: c.created, counted: c.total}, ask)
+			endless = append(endless, c)
 		}
 	}
-	if len(again.counts) == 0 {
+	if len(endless) == 0 {
 		return nil
 	}
-	again.run(ctx, New((*cluster.Client)(p.list.Client())))
-	var result *redislanes.PipelineError
-	for _, x := range again.counts {
-		if x.expiry == nil {
-			continue
-		}
-		if result == nil {
-			result = &redislanes.PipelineError{First: x.expiry, Total: p.Len()}
-		}
-		result.Failed++
+	client := (*cluster.Client)(p.list.Client())
+	ask, set := New(client), New(client)
+	for _, c := range endless {
+		c.end = ask.Cmd("PTTL", c.key)
 	}
-	if result == nil {
+	_ = ask.Do(ctx) // each has its error, here and below
+	for _, c := range endless {
+		if left, err := c.end.Int(); err == nil && left == -1 {
+			c.end = set.Expire(c.key, c.ttl).Idempotent()
+		}
+	}
+	_ = set.Do(ctx)
+	failed := &redislanes.PipelineError{Total: p.Len()}
+	for _, c := range endless {
+		if err := c.end.Err(); err != nil {
+			failed.First = cmp.Or(failed.First, mayLackEnd(err))
+			failed.Failed++
+		}
+	}
+	if failed.Failed == 0 {
 		return nil
 	}
-	return result
+	return failed
 }
 
 // create appends what creates the key at 0, with its time to live, unless it exists. It goes
@@ -227,8 +237,12 @@ func (x *count) uncertain(err error) error {
 	if x.set != nil {
 		err = fmt.Errorf("%w; %w", x.set, err)
 	}
-	return notCounted(wire.Unknown("", &expiryError{err}))
+	return mayLackEnd(err)
 }
+
+// mayLackEnd returns the error of what was counted under a key that may have no time to live
+// because of err.
+func mayLackEnd(err error) error { return notCounted(wire.Unknown("", &expiryError{err})) }
 
 // of returns the total and the error of one of the count's hits. One without a time to live
 // does not care about the key's end.
