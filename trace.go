@@ -9,8 +9,8 @@ import (
 // it to a client as cluster.Config.Trace. metrics.New makes one for Prometheus.
 //
 // The functions are called from many goroutines, without a lock held. They must be quick
-// and must not block. A panic in one is logged, and costs that call only; a panic in Stats fails New. Without a Trace,
-// no request is timed. The Trace must not be changed while a client uses it.
+// and must not block. A panic in one is logged, and costs that call only. A panic in Stats
+// fails New. Without a Trace, no request is timed. The Trace must not be changed while a client uses it.
 type Trace struct {
 	// BeginRequest is called before a request is sent, by the goroutine that makes it. A
 	// request is one pipeline, one batch of pipeline.Counters, one round of commands of a

@@ -93,8 +93,9 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // A command that may do more than read goes to the primary, and takes the rest of its
 // radix.Pipeline along. EVAL, EVALSHA and FCALL count as such. To read with a
 // script, use EVAL_RO, EVALSHA_RO or FCALL_RO. In a radix.Pipeline, a module's command
-// that the servers do not describe counts as such, too. Commands without a key, such as SCRIPT LOAD
-// and CONFIG SET, and functions of radix.WithConn run on the replica whatever they do.
+// that the servers do not describe counts as such, too. Commands without a key go to a replica
+// unless they are scripts or PUBLISH, so SCRIPT LOAD and CONFIG SET take effect there. Functions of
+// radix.WithConn run on the replica whatever they do.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }

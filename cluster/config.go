@@ -75,9 +75,9 @@ type Config struct {
 	Slow, Fast []string
 
 	// AddrMap, if not nil, translates each address (host:port) that a server
-	// names, for clusters behind NAT. Many goroutines call it at the same time. It returns an
-	// address unchanged that needs no translation: a node for which it returns "" is not used. For
-	// a redirect it has a second.
+	// names, for clusters behind NAT. Many goroutines call it at the same time. If an address needs
+	// no translation, it returns the address as it is. A node for which it returns "" is not used.
+	// A call that follows a redirect waits for it for a second.
 	AddrMap func(addr string) string
 
 	// Zone, if it is not empty, is the availability zone that this program runs in. Reads
@@ -116,8 +116,8 @@ type Config struct {
 	// out are READWRITE and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a
 	// replica, CLUSTER NODES with each fetch of the map, and ROLE. What remains are CLUSTER
 	// SLOTS, ASKING, READONLY for reads from replicas, PING, COMMAND INFO for commands that the
-	// client does not know, and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server without
-	// CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.
+	// client does not know, and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that
+	// does not know CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.
 	//
 	// The client then trusts addresses. It does not notice another cluster's server, or one
 	// without cluster mode, that takes over the address of a node, nor with Sentinels a

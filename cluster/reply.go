@@ -11,8 +11,8 @@ import (
 // A Reply is the reply to one command, or its error. [Client.Cmd] and pipelines return it. A
 // pipeline's Reply is valid from the pipeline's Do until its Reset.
 //
-// If the command failed, all methods return its error: a redislanes.Error, or another one if the
-// client could not send anything, such as a closed client. It wraps a
+// If the command failed, all methods return its error. If nothing could be sent, for example by a
+// closed client, it may be any error. Otherwise it is a redislanes.Error. That one wraps a
 // resp3.SimpleError for an error of the server, and redislanes.ErrNotSent,
 // redislanes.ErrRefused or redislanes.ErrUnknownOutcome as the command's outcome. A null, which
 // GET replies for a missing key, is a redislanes.Error that wraps redislanes.ErrNull for the methods

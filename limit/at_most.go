@@ -43,11 +43,15 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 		granted, d = l.allowAtMost(ctx, request, began)
 		d.noteLeft(ctx)
 	}
-	result := Result{Decision: d, Each: []Decision{d}}
-	if !d.mistake && request.Limit.rule.Shadow {
-		granted, result.Allowed = request.Cost, true
+	shadow := !d.mistake && request.Limit.rule.Shadow
+	if shadow {
+		granted = request.Cost
 	}
 	if l.cfg.Observer != nil {
+		result := Result{Decision: d, Each: []Decision{d}}
+		if shadow { // which is left out of a call's decision
+			result.Decision = Decision{Allowed: true}
+		}
 		l.show(time.Since(began), []Request{request}, result)
 	}
 	return granted, d

@@ -38,7 +38,7 @@ type Config struct {
 	// Instances, if not 0, is how many processes share the limits. While Redis cannot decide,
 	// each process allows its share instead of failing open or closed. It uses a token bucket
 	// for each key, with Limit / Instances tokens in a Window. A full bucket allows one request of
-	// any cost; the next ones wait until it is paid for. At most 100,000 keys have a bucket at a
+	// any cost; the next ones are denied until it is paid for. At most 100,000 keys have a bucket at a
 	// time. A [Concurrency] does not use it.
 	Instances int
 

@@ -87,7 +87,7 @@ type Rule struct {
 	// ends: about a sixteenth of the hits that remained, at most. These have no leases: rules with
 	// CountDenied or Shadow, limits (of a bucket: bursts) below 64, buckets that fill up within
 	// 100 ms, keys of more than 256 bytes, and more than 50,000 keys. A request with Look or Charge
-	// always asks Redis. docs/leases.md has figures.
+	// uses no lease. docs/leases.md has figures.
 	NoLease bool
 
 	// Shadow makes the limit decide without consequence. Its decision says what it would be,

@@ -31,13 +31,19 @@ import (
 // total. Every version of Redis and Valkey knows these commands.
 //
 // Wherever the connection breaks, a key that INCRBY creates expires: if INCRBY is sent again,
-// SET is sent again in front of it. If the key expires between the two, so that INCRBY creates it
-// anew, Do sets its time to live afterwards, with one or two more round trips. Count never changes
-// the time to live of a key that has one. A key that has none gets none, unless its new total is n.
+// SET is sent again in front of it. Count never changes the time to live of a key that has one.
 //
-// Both commands count in Len and in Do's error. If the server refuses SET but runs INCRBY, or if
-// the time to live cannot be set afterwards, Do's error says so, and the key may have no time to
-// live. With a ttl of 0 or less Count is IncrBy. A ttl below a millisecond counts as one.
+// If SET finds the key and the total is n, the key has expired between the two commands, or its
+// value was 0. Then Do asks for its time to live (PTTL), and sets it if there is none (EXPIRE): one
+// or two more round trips. A key with another total and without a time to live gets none.
+//
+// A key may be left without a time to live if the outcome of INCRBY is unknown and the key expired
+// just before it, if the server refuses SET but runs INCRBY, or if PTTL or EXPIRE fails. In the last
+// two cases Do's error says so.
+//
+// Both commands count in Len and in Do's error. With a ttl of 0 or less Count is IncrBy. A ttl below
+// a millisecond counts as one. ACL users need SET, INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is
+// not a whole number of seconds.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	k := fullKey{key: key}
 	if ttl <= 0 || p.list.Unfit() != nil {
@@ -58,9 +64,10 @@ type counted struct {
 	end            Reply // of PTTL or EXPIRE, if INCRBY may have created the key
 }
 
-// mayBeEndless reports whether INCRBY may have created the key, although SET had found one.
-func (c *counted) mayBeEndless() bool {
-	if !c.created.IsNull() {
+// mayBeEndless reports whether INCRBY may have created the key, because the one that SET had found
+// or created expired before. So much time has passed since SET was sent.
+func (c *counted) mayBeEndless(passed time.Duration) bool {
+	if !c.created.IsNull() && passed < c.ttl {
 		return false
 	}
 	total, err := c.total.Int()
@@ -69,10 +76,11 @@ func (c *counted) mayBeEndless() bool {
 
 // endCounts gives a time to live to keys that have none because they expired between SET and
 // INCRBY. It returns an error if that may have failed.
-func (p *Pipeline) endCounts(ctx context.Context) error {
+func (p *Pipeline) endCounts(ctx context.Context, sent time.Time) error {
 	var endless []*counted
+	passed := time.Since(sent)
 	for i := range p.counts {
-		if c := &p.counts[i]; c.mayBeEndless() {
+		if c := &p.counts[i]; c.mayBeEndless(passed) {
 			endless = append(endless, c)
 		}
 	}

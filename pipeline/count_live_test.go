@@ -18,8 +18,8 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// TestCountOfAKeyThatExpires: a key that expires between SET and INCRBY, so that INCRBY creates it
-// anew, gets its time to live. One that has another time to live keeps it.
+// TestCountOfAKeyThatExpires: a key that INCRBY creates, because it expires between SET and INCRBY,
+// gets its time to live. One that has another time to live keeps it.
 func TestCountOfAKeyThatExpires(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
@@ -30,6 +30,8 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 			return "-ERR refused\r\n"
 		case command[0] == "SET" && strings.HasPrefix(command[1], "gone"):
 			return "$-1\r\n" // SET found the key
+		case command[0] == "SET" && command[1] == "late":
+			return "+OK\r\n" // SET created the key
 		}
 		return ""
 	})
@@ -55,7 +57,7 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, total)
 	}
-	require.Equal(t, int64(60), ttl("gone"))
+	require.InDelta(t, 60, ttl("gone"), 10)
 	require.Greater(t, ttl("zero"), int64(4000))
 	require.Equal(t, int64(-1), ttl("old"), "which had none before")
 
@@ -66,6 +68,14 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 	p.Cmd("DEL", "zero")
 	require.NoError(t, p.Do(t.Context()))
 	require.Equal(t, int64(-2), ttl("zero"), "what is deleted stays so")
+	require.NoError(t, client.Cmd(t.Context(), "SET", "zero", 0).Err())
+	require.Error(t, p.Do(t.Context()))
+	require.Equal(t, int64(-1), ttl("zero"), "a second Do changes nothing")
+
+	p.Reset()
+	p.Count("late", 1, time.Nanosecond)
+	require.NoError(t, p.Do(t.Context()))
+	require.NotEqual(t, int64(-1), ttl("late"), "it expired before INCRBY")
 
 	p.Reset()
 	gone = p.Count("gone2", 3, time.Minute)
@@ -77,4 +87,11 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 	total, err := gone.Int()
 	require.NoError(t, err)
 	require.Equal(t, int64(3), total)
+
+	p.Reset()
+	p.Count("gone3", 1, time.Minute)
+	p.Cmd("LPUSH", "old", "x")
+	err = p.Do(t.Context())
+	require.ErrorContains(t, err, "WRONGTYPE")
+	require.ErrorContains(t, err, "counted, but")
 }

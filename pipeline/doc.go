@@ -13,6 +13,6 @@
 // A pipeline is not a transaction. Commands to different nodes run at the same time, and commands
 // of other clients run in between. For transactions use radix.WithConn over cluster.Client.
 //
-// A mistake that New cannot return, such as a nil client, is the error of the first call that
-// returns one, and no panic.
+// A mistake that New cannot return, such as a nil client, does not panic. It is the error of the
+// first call that returns one.
 package pipeline

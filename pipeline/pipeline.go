@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Config says how a pipeline is sent. The zero value is the fastest way.
@@ -34,8 +36,8 @@ type Config struct {
 	// Sequential sends a group only when the one before it has its replies.
 	Sequential bool
 
-	// Replicas sends commands that only read to replicas, which may lag behind, and commands without
-	// a key, such as SCRIPT LOAD, whatever they do. All commands of
+	// Replicas sends commands that only read to replicas, which may lag behind. Commands without a key
+	// go to one, too, except scripts and PUBLISH: SCRIPT LOAD takes effect there. All commands of
 	// a slot go to the same replica, as with [cluster.Client.DoSecondary]. If one of them may do more
 	// than read, such as EVAL, all commands of its slot go to the primary; EVAL_RO only reads. A
 	// module's command that the servers do not describe counts as one that may write, unless it is
@@ -82,7 +84,9 @@ type Reply = cluster.Reply
 // Reset empties the pipeline. Its earlier replies become invalid.
 func (p *Pipeline) Reset() {
 	p.list.Reset()
-	clear(p.counts)
+	if clear(p.counts); cap(p.counts) > wire.KeptCommands {
+		p.counts = nil
+	}
 	p.counts = p.counts[:0]
 	p.lastKey, p.lastAt = fullKey{}, 0
 }
@@ -230,16 +234,24 @@ func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Re
 // Do sends the commands and returns when each has a reply or an error, at the latest when the
 // context ends. It returns nil if all commands succeeded, and a [redislanes.PipelineError] if some
 // failed. If nothing could be sent, for example by a closed client, it may return another error.
-// The replies tell which commands succeeded.
+// The replies tell which commands succeeded, but not whether a time to live of Count could be set.
 //
 // An empty pipeline does nothing. If a command was refused when it was appended, nothing is sent.
 // A second Do without a Reset is an error and changes nothing.
 func (p *Pipeline) Do(ctx context.Context) error {
-	err := p.list.Do(ctx, p.how)
-	if endless := p.endCounts(ctx); err == nil {
-		err = endless
+	if len(p.counts) == 0 || p.list.Unfit() != nil {
+		return p.list.Do(ctx, p.how)
 	}
-	return err
+	sent := time.Now()
+	err := p.list.Do(ctx, p.how)
+	switch endless := p.endCounts(ctx, sent); {
+	case endless == nil:
+		return err
+	case err == nil:
+		return endless
+	default:
+		return errors.Join(err, endless)
+	}
 }
 
 // String describes the Pipeline by its number of commands.

@@ -22,8 +22,8 @@ const (
 func (d Direction) String() string { return [...]string{"to the server", "to the client"}[d] }
 
 // A Proxy is a TCP proxy before one server that disturbs connections as networks do. Its methods
-// act on open connections and on later ones, except Inject and Refuse. They are safe for concurrent
-// use.
+// act on open connections and on later ones, except Reset, Inject and Refuse. They are safe for
+// concurrent use.
 type Proxy struct {
 	target   string
 	listener net.Listener
@@ -124,7 +124,7 @@ func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 // Inject answers commands in the server's place. If reply returns a text, the client gets exactly
 // these bytes in the reply's turn, and the server does not see the command. They must be one whole
 // reply in RESP, such as "-OOM no memory\r\n". An empty text passes the command on. Many goroutines
-// call reply, with the name of the command as the client wrote it and its arguments. After CLIENT
+// call reply. Its command holds the name, as the client wrote it, and the arguments. After CLIENT
 // REPLY OFF or SKIP an injected reply may never come. Commands that are answered do not pass, so
 // Stall, Throttle and CutAfter to the server do not concern them. Inject, also with a nil reply,
 // which ends it, takes effect on connections that are made afterwards.

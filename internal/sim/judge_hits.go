@@ -14,7 +14,7 @@ import (
 // one that nobody wanted whose hit was sent.
 func expiries(h *History) string {
 	tallies := h.tallies()
-	promised, sent := make(map[string]time.Duration), make(map[string]time.Duration)
+	promised, asked := make(map[string]time.Duration), make(map[string]time.Duration)
 	excused, wanted := make(map[string]excuse), make(map[string]time.Duration)
 	for _, c := range h.Calls {
 		for i := range c.Commands {
@@ -30,9 +30,7 @@ func expiries(h *History) string {
 					wanted[cmd.Key] = max(wanted[cmd.Key], c.Began)
 				}
 				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.mayLackExpiry(c, cmd))
-				if cmd.Outcome != NotSent { // its SET may have run without its INCRBY
-					sent[cmd.Key] = max(sent[cmd.Key], cmd.TTL)
-				}
+				asked[cmd.Key] = max(asked[cmd.Key], cmd.TTL) // SET may have run, though INCRBY was not sent
 				continue
 			}
 			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
@@ -48,10 +46,10 @@ func expiries(h *History) string {
 		ttl := h.TTLs[key]
 		switch {
 		case !ttl.Exists || excused[key].stands || h.Lost[key] && (strings.HasPrefix(key, onceKeys) || h.LastLost[key] >= wanted[key]): // others are hit again
-		case most == 0 && ttl.Left >= 0 && sent[key] == 0:
-			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
-		case most > 0 && (ttl.Left < 0 || ttl.Left > sent[key]):
-			return fmt.Sprintf("%s: %v are left at the end, and its hits wanted %v at most", key, ttl.Left, sent[key])
+		case most == 0 && ttl.Left >= 0 && asked[key] == 0:
+			return fmt.Sprintf("%s: %v are left at the end, and no hit wanted a time to live", key, ttl.Left)
+		case most > 0 && (ttl.Left < 0 || ttl.Left > asked[key]):
+			return fmt.Sprintf("%s: %v are left at the end, and its hits wanted %v at most", key, ttl.Left, asked[key])
 		}
 	}
 	return ""

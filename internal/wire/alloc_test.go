@@ -32,7 +32,7 @@ func (r *reused) trip(tb testing.TB) {
 	if r.lane.Submit(&r.batch) {
 		r.mine = append(r.mine[:0], &r.batch)
 		Flush(r.mine)
-		r.batch.read(tb.Context(), lastLook)
+		r.batch.read(tb.Context())
 	}
 	if err := r.call.Wait(tb.Context()); err != nil || r.batch.Failed() {
 		tb.Fatal(err)

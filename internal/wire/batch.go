@@ -186,13 +186,12 @@ func (b *Batch) Events() Events {
 
 // read lets the caller read its own replies, if the lane was idle when the
 // batch was enqueued and nobody needs the lane meanwhile. It returns when they
-// have arrived or the lane's background reader has taken over: in a few
-// milliseconds at most, or in the duration look if the context has ended. It
-// reports whether they were late.
-func (b *Batch) read(ctx context.Context, look time.Duration) (late bool) {
+// have arrived or the lane's background reader has taken over, in a few
+// milliseconds at most. It reports whether they were late.
+func (b *Batch) read(ctx context.Context) (late bool) {
 	if b.reads {
 		b.reads = false
-		return b.lane.readOwn(ctx, b, look)
+		return b.lane.readOwn(ctx, b)
 	}
 	return false
 }

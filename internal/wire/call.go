@@ -24,6 +24,7 @@ type Call struct {
 	early   atomic.Bool   // each batch that ends wakes Next, also without an error
 	done    chan struct{} // tells the caller to look again; may do so for nothing
 	mine    []*Batch      // that the caller is to write and to read
+	lookBy  time.Time     // when its last look ends; zero: it has not begun
 }
 
 // NewCall returns a Call that can be used many times in turn.
@@ -47,18 +48,16 @@ func (c *Call) Flush() { Flush(c.mine) }
 // Read lets the caller read the replies to its batches, beginning with the batch that was written
 // last: while the caller waits for that, the replies to the others arrive. If a reply is late, the
 // lanes' background readers read the rest, so that silent servers are not waited for one by one.
-// At the context's end there is one last look, at all batches that are left.
+// At the context's end it looks once more, for lastLook, at all that is left.
 func (c *Call) Read(ctx context.Context) {
+	c.lookBy = time.Time{}
 	late, left := false, 0
-	for i, b := range slices.Backward(c.mine) {
-		switch {
-		case late:
+	for _, b := range slices.Backward(c.mine) {
+		if late {
 			b.leaveReading()
 			left++
-		case i == 0:
-			b.read(ctx, lastLook)
-		default:
-			late = b.read(ctx, 0)
+		} else {
+			late = b.read(ctx)
 		}
 	}
 	c.mine = c.mine[:0]
@@ -67,9 +66,23 @@ func (c *Call) Read(ctx context.Context) {
 	}
 }
 
-// look waits for lastLook, even if the context has ended, for replies that have arrived.
+// ownLook begins the last look, if it has not begun, and returns how long the caller may read by
+// itself: the second half of it is for the background readers of the other lanes.
+func (c *Call) ownLook(now time.Time) time.Duration {
+	if c.lookBy.IsZero() {
+		c.lookBy = now.Add(lastLook)
+	}
+	return c.lookBy.Sub(now) - lastLook/2
+}
+
+// look waits for replies that have arrived, even if the context has ended: for lastLook, or for
+// what is left of the last look.
 func (c *Call) look() {
-	over := time.NewTimer(lastLook)
+	left := lastLook
+	if !c.lookBy.IsZero() {
+		left = time.Until(c.lookBy)
+	}
+	over := time.NewTimer(left)
 	defer over.Stop()
 	for waiting := c.pending.Add(-1) > 0; waiting; {
 		select {

@@ -204,7 +204,7 @@ func TestBackgroundReaderTakesOverAfterOwnReadMax(t *testing.T) {
 		b.call.Begin(1)
 		require.True(t, l.Submit(b))
 		Flush([]*Batch{b})
-		b.read(t.Context(), lastLook)
+		b.read(t.Context())
 		require.Equal(t, ownReadMax, time.Since(begin))
 		require.Equal(t, background, l.role())
 	})
@@ -288,7 +288,7 @@ func TestSmallWriteThatWaits(t *testing.T) {
 			require.True(t, l.Submit(b))
 			Flush([]*Batch{b})
 			require.Zero(t, time.Since(begin))
-			b.read(t.Context(), lastLook)
+			b.read(t.Context())
 			require.NoError(t, b.call.Wait(t.Context()))
 			require.Equal(t, []string{"$1\r\n" + value + "\r\n", "$1\r\n" + value + "\r\n"}, b.texts())
 			time.Sleep(5 * time.Second) // long after any write deadline

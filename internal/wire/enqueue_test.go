@@ -40,7 +40,7 @@ func TestEnqueueKeepsTheLimit(t *testing.T) {
 	Flush([]*Batch{c})
 	<-got
 	answer <- ":3\r\n"
-	c.read(within(t, patience), lastLook)
+	c.read(within(t, patience))
 	require.NoError(t, c.call.Wait(within(t, patience)))
 	assert.Equal(t, []string{":3\r\n"}, c.texts())
 }
@@ -61,7 +61,7 @@ func TestOneWriterFlushesForAll(t *testing.T) {
 	l.Flush()
 	require.True(t, l.idleWriter())
 	for _, b := range []*Batch{a, b, c} {
-		b.read(within(t, patience), lastLook)
+		b.read(within(t, patience))
 		require.NoError(t, b.call.Wait(within(t, patience)))
 	}
 	assert.Equal(t, []string{"$1\r\na\r\n", "$1\r\nb\r\n", "$1\r\nc\r\n"}, append(append(a.texts(), b.texts()...), c.texts()...))
@@ -112,7 +112,7 @@ func TestCallOfSeveralBatches(t *testing.T) {
 		mine := []*Batch{a, b}
 		Flush(mine)
 		for _, b := range mine {
-			b.read(within(t, patience), lastLook)
+			b.read(within(t, patience))
 		}
 		require.NoError(t, call.Wait(within(t, patience)))
 		require.Equal(t, []string{"$1\r\na\r\n"}, a.texts())
@@ -153,7 +153,7 @@ func TestProgress(t *testing.T) {
 	<-got
 	require.Equal(t, before, l.Progress(), "the server has shown no life")
 	answer <- ":1\r\n"
-	b.read(within(t, patience), lastLook)
+	b.read(within(t, patience))
 	require.NoError(t, b.call.Wait(within(t, patience)))
 	require.NotEqual(t, before, l.Progress())
 }

@@ -12,8 +12,8 @@ import (
 var errNotACommand = fmt.Errorf("redislanes: the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
 
 // readOwn reads until b is complete, if b still has the claim. It gives up after a few
-// milliseconds, or after the duration look if the context has ended, and reports whether it has.
-func (l *Lane) readOwn(ctx context.Context, b *Batch, look time.Duration) (late bool) {
+// milliseconds, and reports whether it has.
+func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 	l.mu.Lock()
 	if l.reader != claimed || l.claimant != b {
 		l.mu.Unlock()
@@ -24,7 +24,7 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch, look time.Duration) (late 
 
 	var err error
 	for ended := false; !b.done && err == nil; {
-		ended = l.limitOwnRead(ctx, ended, look)
+		ended = l.limitOwnRead(ctx, b.call, ended)
 		_, err = l.readOnce()
 	}
 	if err != nil && !interrupted(err) {
@@ -40,7 +40,7 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch, look time.Duration) (late 
 // takes half of the time that is left at most: the caller may have to read from
 // other lanes, too, and a node that is silent must not cost it the replies that
 // have arrived from the others. The result is to be passed to the next call.
-func (l *Lane) limitOwnRead(ctx context.Context, ended bool, look time.Duration) bool {
+func (l *Lane) limitOwnRead(ctx context.Context, call *Call, ended bool) bool {
 	if ended {
 		return true // the last look may take what is left of it
 	}
@@ -49,7 +49,7 @@ func (l *Lane) limitOwnRead(ctx context.Context, ended bool, look time.Duration)
 		limit = min(limit, end.Sub(now)/2)
 	}
 	if ctx.Err() != nil || limit < 0 {
-		ended, limit = true, look
+		ended, limit = true, call.ownLook(now)
 	}
 	if limit == ownReadMax && l.readBy.Sub(now) > ownReadMin {
 		return false

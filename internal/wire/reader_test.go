@@ -52,7 +52,7 @@ func TestCallerAloneReadsItsOwnReplies(t *testing.T) {
 		<-got
 		answer <- fmt.Sprintf(":%d\r\n", i)
 		began := time.Now()
-		b.read(ctx, lastLook)
+		b.read(ctx)
 		if !b.done && time.Since(began) >= ownReadMax { // a busy machine, or nobody reads: once more
 			require.NoError(t, b.call.Wait(ctx))
 			quieten(t, l)
@@ -84,7 +84,7 @@ func TestClaimIsLostToASecondBatch(t *testing.T) {
 	// The first caller is held up elsewhere: the second has its reply all the same.
 	require.NoError(t, second.call.Wait(within(t, patience)))
 	assert.Equal(t, []string{":2\r\n"}, second.texts())
-	first.read(within(t, patience), lastLook) // does nothing
+	first.read(within(t, patience)) // does nothing
 	require.NoError(t, first.call.Wait(within(t, patience)))
 	assert.Equal(t, []string{":1\r\n"}, first.texts())
 }

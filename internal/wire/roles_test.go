@@ -86,7 +86,7 @@ func TestClaimIsPassedOnOnce(t *testing.T) {
 			defer close(done)
 			if l.Submit(b) {
 				Flush([]*Batch{b})
-				b.read(t.Context(), lastLook)
+				b.read(t.Context())
 			}
 			_ = b.call.Wait(t.Context())
 		}()

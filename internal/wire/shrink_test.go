@@ -153,7 +153,7 @@ func TestQueuedBytesAreBounded(t *testing.T) {
 	require.True(t, enqueue(set()))
 	Flush(all)
 	for _, b := range all {
-		b.read(within(t, patience), lastLook)
+		b.read(within(t, patience))
 		require.NoError(t, b.call.Wait(within(t, patience)))
 		require.Equal(t, []string{"+OK\r\n"}, b.texts())
 	}

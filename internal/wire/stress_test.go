@@ -79,14 +79,14 @@ func oneTrip(t testing.TB, r *rand.Rand, l *Lane, call *Call, b *Batch) (left bo
 		for range r.IntN(20) {
 			runtime.Gosched()
 		}
-		b.read(t.Context(), lastLook)
+		b.read(t.Context())
 	case 3:
 		l.Watch()
 		fallthrough
 	default:
 		assert.True(t, l.Submit(b))
 		Flush([]*Batch{b})
-		b.read(t.Context(), lastLook)
+		b.read(t.Context())
 	}
 	assert.NoError(t, call.Wait(t.Context()))
 	return false
@@ -116,7 +116,7 @@ func TestFailDuringTraffic(t *testing.T) {
 					b.call.Begin(1)
 					if l.Submit(b) {
 						Flush([]*Batch{b})
-						b.read(t.Context(), lastLook)
+						b.read(t.Context())
 					}
 					if r.IntN(50) == 0 {
 						b.Abandon(context.Canceled)
@@ -191,7 +191,7 @@ func TestWriterHandsOver(t *testing.T) {
 	Flush([]*Batch{first})
 	close(finished)
 	until(t, "all is written", l.idleWriter)
-	first.read(t.Context(), lastLook)
+	first.read(t.Context())
 	for _, b := range append(more, first) {
 		require.NoError(t, b.call.Wait(within(t, patience)))
 	}
