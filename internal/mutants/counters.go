@@ -7,6 +7,8 @@ var counters = []promise{
 			by: drop("create"), tests: "./pipeline TestCutHitExpires"},
 		{fault: "a key that expires between SET and INCRBY lives for ever", at: "pipeline.counted.mayBeEndless",
 			by: always("!c.created.IsNull()"), tests: "./pipeline TestCountOfAKeyThatExpires"},
+		{fault: "a key lives for ever whose time to live had passed before INCRBY", at: "pipeline.counted.mayBeEndless",
+			by: instead("passed < c.ttl", "true"), tests: "./pipeline TestCountOfAKeyThatExpires"},
 		{fault: "nobody hears that a key may live for ever", at: "pipeline.Pipeline.endCounts",
 			by: never("err != nil"), tests: "./pipeline TestCountOfAKeyThatExpires"},
 		{fault: "a key that is found without a time to live is left so", at: "pipeline.count.readEnd",
