@@ -60,7 +60,7 @@ var needs = map[string]func(context.Context, *Limiter) error{
 		r, d := l.Reserve(ctx, one)
 		return errors.Join(err, useAll(ctx, l, TokenBucket), d.Err, r.Settle(ctx, 2), l.GiveBack(ctx, one, one))
 	},
-	"their leases, settling": func(ctx context.Context, l *Limiter) error {
+	"windows with leases; `Settle`, `Cancel` and `GiveBack`": func(ctx context.Context, l *Limiter) error {
 		of, err := l.Limit(Rule{Name: "settled", Limit: 1_000_000, Window: mostWindow})
 		one := Request{Limit: of, Key: "k"}
 		r, d := l.Reserve(ctx, one)
