@@ -76,9 +76,10 @@ func (c *Concurrency) Rule() ConcurrencyRule { return c.rule }
 // [Hold.Lost] tells if that fails.
 //
 // Acquire does not wait for a place. It returns after the limiter's budget or half of the TTL,
-// whichever is less, or at the context's end, at the latest. If Redis has not decided by then, the decision has the error,
-// and FailClosed decides. The Hold is nil if there is no place: if the decision denies, or has
-// an error. All methods of a nil Hold work; its Lost is a nil channel, on which a receive never ends.
+// whichever is less, or at the context's end, at the latest. If Redis has not decided by then, the
+// decision has the error, and FailClosed decides. The Hold is nil if there is no place: if the
+// decision denies, or has an error. All methods of a nil Hold work; its Lost is a nil channel, on
+// which a receive never ends.
 //
 // Decision.Remaining is how many places are free. The RetryAfter of a denied Acquire is a
 // guess of a second at most, since holders end at any time; it is [Never] if Limit is 0.

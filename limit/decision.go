@@ -5,7 +5,7 @@ import "time"
 // A Request is a number of hits on one key of a limit.
 type Request struct {
 	Limit *Limit
-	Key   string // what is limited, such as a user; any bytes. A hash tag, {…}, chooses the slot
+	Key   string // such as the name of a user; any bytes. A hash tag in braces chooses the slot
 	Cost  int64  // how many hits; 0 means 1, also with Charge and in GiveBack
 
 	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the

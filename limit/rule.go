@@ -51,9 +51,8 @@ type Rule struct {
 	// Name identifies the limit in keys, errors and metrics: 1 to 64 letters, digits, dots,
 	// underscores and hyphens. Two limits of one name share their counts if both have windows
 	// of the same length, or if both are a TokenBucket. Windows of nearly the same length, such
-	// as 365 and 366 days, may share them too. Give limits different names unless they are to share
-	// their counts. Do not make
-	// names from user input.
+	// as 365 and 366 days, may share them too. Give limits different names unless they are to
+	// share their counts. Do not make names from user input.
 	Name string
 
 	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a

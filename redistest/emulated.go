@@ -98,9 +98,10 @@ func (e *Emulated) FastForward(d time.Duration) {
 	}
 }
 
-// Inject replaces replies of the node by errors. If reply returns a text for a command, that is
-// the error reply, and the command does not run. Its cmd is in capitals, and its args are those behind it. It is not asked about CLUSTER, ASKING, READONLY,
-// READWRITE and commands in scripts. It must not call methods of e. A nil reply ends it.
+// Inject replaces replies of the node by errors. If reply returns a text for a command, that is the
+// error reply, and the command does not run. Its cmd is in capitals, and its args are those behind
+// it. It is not asked about CLUSTER, ASKING, READONLY, READWRITE and commands in scripts. It must
+// not call methods of e. A nil reply ends it.
 func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {
 	e.checkNode(node)
 	e.mu.Lock()

@@ -14,10 +14,11 @@ func (e *Emulated) Owner(slot uint16) int {
 	return owner
 }
 
-// Move gives the slot and its keys to another node at once. The node that had it replies MOVED
-// from then on. Do not write to the slot at the same time: a write that has just been let in may run
-// at the old node afterwards and is lost; package sim has no such gap. A migration of the slot ends; keys that were at its target move along. Move
-// panics if a key is not a string; then nothing has moved.
+// Move gives the slot and its keys to another node at once. The node that had it replies MOVED from
+// then on. Do not write to the slot at the same time: a write that has just been let in may run at
+// the old node afterwards and is lost; package sim has no such gap. A migration of the slot ends;
+// keys that were at its target move along. Move panics if a key is not a string; then nothing has
+// moved.
 func (e *Emulated) Move(slot uint16, node int) {
 	checkSlot(slot)
 	e.checkNode(node)
@@ -28,8 +29,8 @@ func (e *Emulated) Move(slot uint16, node int) {
 
 // StartMigration makes the slot's owner reply ASK for keys that it does not have. The target serves
 // them to clients that say ASKING, and replies MOVED to others. A migration to another target ends,
-// and its keys go back. Do not write to the slot at the same time, as with Move. StartMigration panics if the target is the owner, or if a key that would go back
-// is not a string.
+// and its keys go back. Do not write to the slot at the same time, as with Move. StartMigration
+// panics if the target is the owner, or if a key that would go back is not a string.
 func (e *Emulated) StartMigration(slot uint16, to int) {
 	checkSlot(slot)
 	e.checkNode(to)
@@ -46,7 +47,8 @@ func (e *Emulated) StartMigration(slot uint16, to int) {
 }
 
 // FinishMigration moves the keys that are left and makes the target the owner. It does nothing if
-// the slot has no migration. Do not write to the slot at the same time, as with Move. It panics if a key is not a string; then nothing has moved.
+// the slot has no migration. Do not write to the slot at the same time, as with Move. It panics if
+// a key is not a string; then nothing has moved.
 func (e *Emulated) FinishMigration(slot uint16) {
 	checkSlot(slot)
 	e.mu.Lock()

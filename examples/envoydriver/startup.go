@@ -10,7 +10,8 @@ import (
 )
 
 // A Startup is how New waits for servers that refuse connections or do not answer. It also repeats
-// other errors, such as a wrong password. The zero value tries until the context ends. Settings that cannot be used are an error at once.
+// other errors, such as a wrong password. The zero value tries until the context ends. Settings that
+// cannot be used are an error at once.
 type Startup struct {
 	InitialInterval time.Duration // REDIS_STARTUP_INITIAL_INTERVAL: the longest first wait, doubled after each try; default 100 ms
 	MaxInterval     time.Duration // REDIS_STARTUP_MAX_INTERVAL: the longest wait of all; default 10 s

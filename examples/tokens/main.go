@@ -1,5 +1,6 @@
 // Command tokens limits how many tokens of a language model each user may have: 10,000 at once, and
-// 10,000 more flow in during a day. A request reserves what it may cost at most, and settles for what it has cost.
+// 10,000 more flow in during a day. A request reserves what it may cost at most, and settles for
+// what it has cost.
 //
 //	go run ./examples/tokens                                  # on a cluster emulated in the process
 //	go run ./examples/tokens -addrs 10.0.0.1:6379,10.0.0.2:6379

@@ -75,8 +75,8 @@ func (c *Call) ownLook(now time.Time) time.Duration {
 	return c.lookBy.Sub(now) - lastLook/2
 }
 
-// look waits for replies that have arrived, even if the context has ended: for lastLook, or for
-// what is left of the last look.
+// look waits for replies that have arrived, even if the context has ended: for lastLook, or until
+// the last look ends if it has begun.
 func (c *Call) look() {
 	left := lastLook
 	if !c.lookBy.IsZero() {

@@ -89,7 +89,8 @@ func (c *Cluster) LostWrites(key string) bool { return c.model.Lost(key) }
 // Move moves the key's slot, with all of its keys, to another primary. The two nodes know
 // at once, and the others after the gossip lag. Nothing happens if the node has the slot
 // already or is a replica, if one of the two is frozen or isolated, if the slot is being moved, or
-// if the node has not heard yet who has the slot: wait for the gossip lag after a failover or another move.
+// if the node does not know the slot's owner yet. After a failover or another move, first wait for
+// the gossip lag.
 func (c *Cluster) Move(key string, to *Node) { c.StartMove(key, to)() }
 
 // StartMove begins to move the key's slot, with no key yet, and returns what ends it. In
