@@ -98,8 +98,8 @@ type DialInfo struct {
 	Began time.Time
 	Took  time.Duration // the whole attempt
 
-	// How long the steps took. A step that was not reached has 0. All have 0 if the attempt
-	// did not end in time. Handshake is the exchange with Redis: AUTH, READONLY and others.
+	// How long the steps took. One that failed has the time until then, and those behind it
+	// have 0. Handshake is the exchange with Redis: AUTH, READONLY and others.
 	Connect, TLS, Handshake time.Duration
 
 	Err error // nil if the attempt succeeded

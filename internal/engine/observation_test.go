@@ -348,6 +348,11 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	require.Equal(t, redislanes.OutcomeNotSent, got.info.Outcome)
 	require.Equal(t, 1, got.info.Failed)
 	require.ErrorIs(t, got.info.Err, redislanes.ErrNotSent)
+
+	require.ErrorIs(t, at(radix.Cmd(nil, "SELECT", "1")), redislanes.ErrShared)
+	got = w.last(t)
+	require.Equal(t, redislanes.OutcomeNotSent, got.info.Outcome)
+	require.Equal(t, 1, got.info.Failed)
 }
 
 // TestTopologyIsTold: the first map, slots that move, and a node that leaves.

@@ -60,7 +60,7 @@ var commands = []promise{
 		{fault: "a connection that was not restored is lent again", at: "internal/nodepool.exclusiveAccess.offerLocked",
 			by: never("Restored"), tests: "./internal/nodepool TestRestore"},
 		{fault: "a connection is restored with credentials that have ended", at: "internal/nodepool.member.restoreLocked",
-			by: never("loginEndedLocked"), tests: "./internal/nodepool TestRestoreWithOldCredentials"},
+			by: never("!ok"), tests: "./internal/nodepool TestRestoreWithOldCredentials"},
 		{fault: "a connection is restored with the credentials of nobody", at: "internal/wire.dialer.open",
 			by: begins("own := *d; d = &own"), tests: "./internal/nodepool TestRestore"},
 		{fault: "EXEC without MULTI clears what WATCH set", at: "internal/nodepool.usage.note",

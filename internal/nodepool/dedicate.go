@@ -85,15 +85,13 @@ func (m *member) restoreLocked() bool {
 	if m.leaveWhy != nil {
 		return false
 	}
-	if m.loginEndedLocked(time.Now()) {
+	l := p.login.Load()
+	by, ok := m.restoreBy(l, time.Now())
+	if !ok {
 		p.leaveLocked(m, errUnclean, true)
 		return true
 	}
-	var current *wire.Login
-	if m.login = p.login.Load(); m.login != nil {
-		current = m.login.Login
-	}
-	m.restore = m.lane.Restore(current)
+	m.login, m.restore = l, m.lane.Restore(by)
 	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
 		p.leaveLocked(m, wire.ErrClosed, true) // the lane's own error, if it has one, says why
 		return true

@@ -88,16 +88,13 @@ func (m *member) sendLoginLocked() (stays bool) {
 	return true
 }
 
-// loginEndedLocked reports whether the credentials with which the connection would be restored were asked
-// for too long ago: a token may have ended.
-func (m *member) loginEndedLocked(now time.Time) bool {
-	switch l := m.pool.login.Load(); {
-	case m.pool.dialer.Credentials == nil:
-		return false
-	case l != nil:
-		return now.After(l.until)
+// restoreBy returns the login by which the connection is to be restored: the node's, or nil for that of the
+// connection's dial. ok is false if both were asked for too long ago: a token may have ended.
+func (m *member) restoreBy(l *login, now time.Time) (by *wire.Login, ok bool) {
+	if l != nil && !now.After(l.until) {
+		return l.Login, true
 	}
-	return now.Sub(m.born) > loginAge
+	return nil, !m.lane.CredentialsMayChange() || now.Sub(m.born) <= loginAge
 }
 
 // readLoginLocked notes what the server has answered to AUTH.

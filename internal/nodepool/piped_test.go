@@ -121,23 +121,40 @@ func TestPauseEndsWithItsReason(t *testing.T) {
 }
 
 // TestRestoreWithOldCredentials: a token may have ended since the connection was dialled, so a connection
-// that its user has changed is closed, and nobody tries to log in with that token.
+// that its user has changed is closed, and nobody tries to log in with that token. A fixed password does
+// not end, and the token of a new connection has not ended because that of others has.
 func TestRestoreWithOldCredentials(t *testing.T) {
 	token := func(context.Context) (string, string, error) { return "me", "token", nil }
-	overPipes(t, Fixed{Size: 1}, lanes.Dialer{Credentials: token}, func(t *testing.T, p *Node, s *piped) {
-		for held, want := range map[time.Duration]string{time.Second: "RESET AUTH", 2 * time.Minute: "AUTH"} { // that of the next dial
-			c := dedicateAll(t, p, 1)[0]
-			_, err := say(t.Context(), c, "SELECT 1")
-			require.NoError(t, err)
-			time.Sleep(held)
-			s.commands()
-			closed := p.Stats().Closes[redislanes.CloseUnclean]
-			c.Return()
-			synctest.Wait()
-			require.True(t, strings.HasPrefix(strings.Join(s.commands(), " "), want), held)
-			require.Equal(t, held > loginAge, p.Stats().Closes[redislanes.CloseUnclean] > closed)
-		}
-	})
+	const restored, redialled = "RESET AUTH", "AUTH"
+	type use struct {
+		held  time.Duration
+		sends string
+	}
+	for name, c := range map[string]struct {
+		d    lanes.Dialer
+		uses []use
+	}{
+		"a token":           {lanes.Dialer{Credentials: token}, []use{{time.Second, restored}, {2 * time.Minute, redialled}, {time.Second, restored}}},
+		"a password":        {lanes.Dialer{Password: "secret"}, []use{{time.Second, restored}, {2 * time.Minute, restored}}},
+		"tokens by the way": {lanes.Dialer{Credentials: token, ReauthEvery: 10 * time.Minute}, []use{{12 * time.Minute, redialled}, {time.Second, restored}, {2 * time.Minute, redialled}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overPipes(t, Fixed{Size: 1}, c.d, func(t *testing.T, p *Node, s *piped) {
+				for _, use := range c.uses {
+					conn := dedicateAll(t, p, 1)[0]
+					_, err := say(t.Context(), conn, "SELECT 1")
+					require.NoError(t, err)
+					time.Sleep(use.held)
+					s.commands()
+					before := p.Stats().Dials
+					conn.Return()
+					synctest.Wait()
+					require.True(t, strings.HasPrefix(strings.Join(s.commands(), " "), use.sends), use)
+					require.Equal(t, use.sends == redialled, p.Stats().Dials > before, use)
+				}
+			})
+		})
+	}
 }
 
 // TestDedicatedBeyondALogin: a connection that was dedicated while others would have sent AUTH again is replaced,

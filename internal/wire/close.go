@@ -27,10 +27,15 @@ func (l *Lane) emptied() {
 // Fail closes the lane because of err. Batches in flight end with err as the
 // cause: not sent, or with an unknown outcome, by command.
 func (l *Lane) Fail(err error) {
+	l.refuse(err)
+	l.end()
+}
+
+// refuse makes the lane take nothing more, because of err. Fail must follow.
+func (l *Lane) refuse(err error) {
 	l.mu.Lock()
 	l.failLocked(err)
 	l.mu.Unlock()
-	l.end()
 }
 
 // failLocked makes the lane take nothing more, because of err. It reports whether

@@ -106,8 +106,8 @@ func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	return lane, err
 }
 
-// DialTimes are how long the steps of an attempt to connect took. Those that it did not
-// reach, and those of one that did not end in time, are 0.
+// DialTimes are how long the steps of an attempt to connect took. One that failed has the time
+// until then, and those behind it are 0.
 type DialTimes struct{ Connect, TLS, Handshake time.Duration }
 
 // DialOwned is DialFor for a lane with an owner. It says how long its steps took.

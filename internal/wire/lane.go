@@ -56,6 +56,7 @@ type Lane struct {
 	traffic      *Traffic
 	limits       resp.Limits
 	restore      func(*Login) []step // the commands of Restore
+	mayChange    bool                // the credentials of the dial: a program's function returned them
 	maxQueued    int                 // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
@@ -117,7 +118,7 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	l.plain, l.secure = outletsOf(conn)
 	early := d.early
 	d.early = nil
-	l.restore = d.restore
+	l.restore, l.mayChange = d.restore, d.mayChange
 	l.wake <- struct{}{}
 	l.rest()
 	go l.readInBackground(early)

@@ -59,6 +59,10 @@ func (l *Lane) Restore(login *Login) *Restore {
 	return &Restore{Question(commandsOf(steps)...), steps}
 }
 
+// CredentialsMayChange reports whether Dialer.Credentials returned those of the dial, which may have
+// ended since.
+func (l *Lane) CredentialsMayChange() bool { return l.mayChange }
+
 // Restored reports whether the connection is as it was, once the batch is complete. Servers
 // before 6.2 do not know RESET.
 func (r *Restore) Restored() bool {

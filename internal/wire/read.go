@@ -235,6 +235,9 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 		}
 	}
 	l.replyMu.Unlock()
+	if err != nil {
+		l.refuse(err)
+	}
 	if counted > 0 {
 		l.load.remove(counted)
 	}

@@ -209,6 +209,7 @@ type Sharer interface {
 func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
 	switch r.Way() {
 	case command.Held:
+		r.failed, r.codes = len(r.ends), r.codes[:0]
 		return r.Refused()
 	case command.Alone:
 		err := to.Alone(ctx, func(alone radix.Conn) error {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,47 +15,63 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// checkHandler answers requests whose query has the domain and descriptors. What is
-// limited goes through limit.Limiter.Handler, which writes the fields and the status.
-func (s *Service) checkHandler() http.Handler {
-	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asks, _ := r.Context().Value(asksKey{}).([]ask)
-		_, _ = io.WriteString(w, "ok"+unmatched(asks)+"\n")
-	})
-	limited := s.Limiter.Handler(allowed, func(r *http.Request) []limit.Request {
-		asks, _ := r.Context().Value(asksKey{}).([]ask)
-		return requestsOf(asks)
-	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, err := parseCheck(r.URL.RawQuery)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		asks, err := s.read(req)
-		if err != nil {
-			httpError(w, err)
-			return
-		}
-		r = r.WithContext(context.WithValue(r.Context(), asksKey{}, asks))
-		if !slices.ContainsFunc(asks, func(a ask) bool { return a.limited() }) {
-			allowed(w, r)
-			return
-		}
+// serveCheck answers a request whose query has the domain and descriptors. Its status and
+// fields are those of limit.Limiter.Handler, which does not tell how long Redis took.
+func (s *Service) serveCheck(w http.ResponseWriter, r *http.Request) {
+	req, err := parseCheck(r.URL.RawQuery)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	asks, err := s.read(req)
+	if err != nil {
+		httpError(w, err)
+		return
+	}
+	if requests := requestsOf(asks); len(requests) > 0 {
 		permit, ok := s.Shedder.enter()
 		if !ok {
 			httpError(w, errShed)
 			return
 		}
-		noted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		// The field RateLimit says that Redis has decided.
-		defer func() { permit.leave(noted.status == http.StatusOK && w.Header().Get("RateLimit") != "") }()
-		limited.ServeHTTP(noted, r)
-	})
+		ctx := context.WithoutCancel(r.Context()) // a client that has gone has had its hit
+		result := s.Limiter.Allow(ctx, requests...)
+		permit.leave(oneTrip(ctx, &result))
+		setFields(w.Header(), result, requests)
+		if !result.Allowed {
+			s.writeDenied(w, result)
+			return
+		}
+	}
+	_, _ = io.WriteString(w, "ok"+unmatched(asks)+"\n") // the client may have gone
 }
 
-// asksKey is what the asks of an HTTP request are kept by in its context.
-type asksKey struct{}
+// setFields sets the fields RateLimit-Policy and RateLimit, unless they are empty.
+func setFields(h http.Header, result limit.Result, requests []limit.Request) {
+	policy, state := result.Fields(requests)
+	if policy != "" {
+		h.Set("RateLimit-Policy", policy)
+	}
+	if state != "" {
+		h.Set("RateLimit", state)
+	}
+}
+
+// writeDenied writes the status of a result that is not allowed.
+func (s *Service) writeDenied(w http.ResponseWriter, result limit.Result) {
+	switch {
+	case result.Outcome() == limit.Mistaken:
+		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
+		http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
+	case result.Err != nil:
+		http.Error(w, "the rate limit cannot be checked now", http.StatusServiceUnavailable)
+	default:
+		if result.RetryAfter != limit.Never {
+			w.Header().Set("Retry-After", strconv.FormatInt(seconds(result.RetryAfter), 10))
+		}
+		http.Error(w, "rate limit exceeded", http.StatusTooManyRequests)
+	}
+}
 
 // unmatched says which descriptors match no rule, by their numbers from 1 on.
 func unmatched(asks []ask) string {

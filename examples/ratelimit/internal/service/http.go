@@ -16,7 +16,7 @@ import (
 func (s *Service) Handler(h *Health) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /json", s.measured("json", http.HandlerFunc(s.serveJSON)))
-	mux.Handle("GET /check", s.measured("check", s.checkHandler()))
+	mux.Handle("GET /check", s.measured("check", http.HandlerFunc(s.serveCheck)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := h.Ready(); err != nil {
