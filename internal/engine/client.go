@@ -62,7 +62,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), traced: tracesRequests(cfg.Trace), now: wire.Now}
-	c.asker = asker{cfg: cfg, patience: askTime}
+	c.asker = asker{cfg: cfg}
 	c.refresher = refresher{client: c, strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool)}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.outages.episodes.log = c.journal

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -122,6 +123,30 @@ func TestOutageOfASlotCostsOthersNothing(t *testing.T) {
 	require.EqualValues(t, 1, all.open.Load())
 	all.succeeded("a", reading, 7, mget, 1)
 	require.Zero(t, all.open.Load())
+}
+
+// TestClass: a command that the table does not have may be one that only reads, so its success does not
+// prove that the server takes writes, wherever it is sent.
+func TestClass(t *testing.T) {
+	t.Parallel()
+	client := newClient(Config{}.withDefaults(), []string{"a:1"})
+	for want, commands := range map[class][][]string{
+		keyless:      {{"PING"}},
+		reading:      {{"GET", "k"}, {"MGET", "k"}},
+		maybeWriting: {{"EVAL", "return 1", "1", "k"}, {"NOVELTY", "k"}},
+		writing:      {{"SET", "k", "v"}, {"INCRBY", "k", "1"}},
+	} {
+		for _, words := range commands {
+			list := NewCommands(client, false)
+			r := &list.Request
+			encoded := resp.AppendCommand(r.Buffer(), words[0], words[1:]...)
+			require.NoError(t, client.Append(r, encoded))
+			require.Equal(t, want, r.class(0), words)
+			if words[0] != "NOVELTY" { // the table does not have its keys, either
+				require.Equal(t, want, classOf(encoded), words)
+			}
+		}
+	}
 }
 
 // TestSitesAreNamed in errors.
