@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,10 +22,12 @@ type batch struct {
 	done     []*sum
 	ctx      context.Context // that it is sent with
 
-	merged   bool
-	keys     []*key       // of which it takes what has gathered
-	gathered atomic.Int64 // hits on them since
-	run      func()
+	merged    bool
+	keys      []*key         // of which it takes what has gathered
+	gathered  atomic.Int64   // hits on them since
+	tellEach  *time.Timer    // has each node's sums land when it has replied
+	finishing sync.WaitGroup // sums of nodes that have replied, for which more is sent
+	run       func()
 }
 
 // prepare makes the batch, which is reset before it is used.
@@ -32,7 +35,11 @@ func (b *batch) prepare(c *Counters, merged bool) {
 	b.counters, b.merged = c, merged
 	how := engine.How{Ended: b.ended}
 	b.p = &Pipeline{how: how, list: engine.NewCommands(c.client, false)}
-	b.run = func() { c.carry(b) }
+	if merged {
+		b.run = func() { c.carry(b) }
+		b.tellEach = time.AfterFunc(time.Hour, b.p.list.Request.Early)
+		b.tellEach.Stop()
+	}
 }
 
 func (b *batch) reset() {
@@ -56,10 +63,16 @@ func (c *Counters) newBatch() *batch {
 func (c *Counters) carry(b *batch) {
 	defer c.flights.Leave()
 	b.gather()
-	if b.take(); len(b.sums) > 0 {
+	b.take()
+	several := len(b.sums) > 1
+	if several {
+		b.tellEach.Reset(tellEachAfter)
+	}
+	if len(b.sums) > 0 {
 		b.sendAlone()
 	}
-	if b.handy() {
+	unused := !several || b.tellEach.Stop() // or else it may use the batch's request later
+	if unused && b.handy() {
 		c.batches.Put(b)
 	}
 }
@@ -119,12 +132,13 @@ func (b *batch) sendAlone() {
 func (b *batch) send(ctx context.Context) {
 	b.ctx = ctx
 	defer func() {
+		b.land(b.sums) // none, unless it panics
+		b.finishing.Wait()
 		b.ctx = nil
-		b.land(b.sums)
 	}()
 	b.load()
 	_ = b.p.Do(ctx) // each sum asks for its own error
-	b.conclude(b.sums)
+	b.conclude()
 }
 
 // load fills the pipeline.
@@ -147,28 +161,72 @@ func (b *batch) load() {
 
 // ended lands the sums whose commands have ended, while others are under way.
 func (b *batch) ended(commands []int) {
-	ended := b.done[:0]
 	for _, i := range commands {
 		s := b.of[i]
 		if s.open--; s.open == 0 {
-			ended = append(ended, s)
+			b.read(s)
 		}
 	}
-	if b.done = ended; len(ended) > 0 {
-		b.conclude(ended)
-		b.sums = slices.DeleteFunc(b.sums, func(s *sum) bool { return s.open == 0 })
-		b.land(ended)
+	switch rest := b.landRead(); {
+	case len(rest) == 0:
+	case b.merged: // others wait for the sums of other nodes
+		b.finishing.Go(func() { b.finish(rest) })
+	default: // on the caller's goroutine, whose context may panic
+		b.finish(rest)
 	}
 }
 
-// conclude notes what became of sums, once their commands have ended.
-func (b *batch) conclude(sums []*sum) {
+// conclude lands the sums that are left, once all commands have ended.
+func (b *batch) conclude() {
+	for _, s := range b.sums {
+		b.read(s)
+	}
+	if rest := b.landRead(); len(rest) > 0 {
+		b.finish(rest)
+	}
+}
+
+// read notes what became of a sum whose commands have ended.
+func (b *batch) read(s *sum) {
+	s.read, s.wants = true, s.sent.read(b.counters.doubts(s))
+	s.apart = len(s.hits) > 1 && overflows(s.sent.err)
+}
+
+// landRead lands the sums that were read, but for those for which more is to be sent: it returns these.
+func (b *batch) landRead() (rest []*sum) {
+	b.done = b.done[:0]
+	b.sums = slices.DeleteFunc(b.sums, func(s *sum) bool {
+		switch {
+		case !s.read:
+			return false
+		case s.wants != nothing || s.apart:
+			rest = append(rest, s)
+		default:
+			b.counters.learnExpiry(s)
+			b.done = append(b.done, s)
+		}
+		return true
+	})
+	if len(b.done) > 0 {
+		b.land(b.done)
+	}
+	return rest
+}
+
+// finish sends what is still to be sent for the sums, and lands them.
+func (b *batch) finish(sums []*sum) {
+	defer b.land(sums)
+	b.mend(sums)
+}
+
+// mend sends what is still to be sent for sums.
+func (b *batch) mend(sums []*sum) {
 	c := b.counters
 	var again mending
 	var apart []*sum
 	for _, s := range sums {
-		again.add(&s.sent, s.sent.read(c.doubts(s)))
-		if len(s.hits) > 1 && overflows(s.sent.err) {
+		again.add(&s.sent, s.wants)
+		if s.apart {
 			apart = append(apart, s)
 		}
 	}

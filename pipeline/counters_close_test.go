@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
+	var tries atomic.Int32
 	e.Inject(0, func(cmd string, _ []string) string {
 		if cmd == "INCRBY" {
+			tries.Add(1)
 			return "LOADING for ever"
 		}
 		return ""
@@ -33,8 +36,11 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 	failed := make(chan error, calls)
 	for i := range calls {
 		ctx := context.Background()
-		if i == 2 {
-			ctx = cancelable // it waits for the flight of another
+		switch i {
+		case 1: // it waits for the first, which has two hits on the key by now
+			require.Eventually(t, func() bool { return tries.Load() > 0 }, 10*time.Second, time.Millisecond)
+		case 2: // it waits, too
+			ctx = cancelable
 			require.Eventually(t, func() bool { return counters.Waiting("k") == 2 }, 10*time.Second, time.Millisecond)
 		}
 		hit := pipeline.Hit{Key: "k", By: 1, TTL: time.Hour}

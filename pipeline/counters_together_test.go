@@ -2,6 +2,8 @@ package pipeline_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +69,55 @@ func TestSlowNodeHoldsUpItsOwnKeys(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlowNodeOfMergedHits: hits that waited travel together, those of several nodes too. A key lands soon after
+// its node's reply if another node is slow, although nobody waits behind it, and if the other key's time to live
+// has to be set again while its node refuses that.
+func TestSlowNodeOfMergedHits(t *testing.T) {
+	t.Parallel()
+	for name, mending := range map[string]bool{"slow": false, "mending": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTower(t, 2, pipeline.CountersConfig{})
+				for i := range 20 { // replies may be seen together, or one after the other: then hits do not travel together
+					w.mergeOnTwoNodes(t, keyOn(w, 0, fmt.Sprint("mine", i)), keyOn(w, 1, fmt.Sprint("its", i)), mending)
+				}
+			})
+		})
+	}
+}
+
+func (w *tower) mergeOnTwoNodes(t *testing.T, mine, its string, mending bool) {
+	both := []pipeline.Hit{{Key: mine, By: 1, TTL: time.Hour}, {Key: its, By: 1, TTL: time.Hour}}
+	require.NoError(t, w.counters.Hit(t.Context(), slices.Clone(both))) // they have their times to live
+	flow := []func(){w.stall(0, toClient), w.stall(1, toClient)}
+	first := make(chan error, 1)
+	go func() { first <- w.counters.Hit(within(t, 20*time.Second), slices.Concat(both, both)) }()
+	synctest.Wait()
+	behind := w.gather(t, slices.Clone(both))
+	flowToo := w.stall(1, toServer)
+	if mending {
+		w.do(t, "DEL", mine)
+		w.refuse("LOADING", 0, "SET")
+	}
+	flow[0]()
+	flow[1]()
+	require.NoError(t, <-first)
+	began, prompt, late := time.Now(), behind[0], behind[1]
+	if mending {
+		time.Sleep(100 * time.Millisecond)
+		flowToo()
+		began, prompt, late = time.Now(), late, prompt
+	}
+	require.NoError(t, <-prompt)
+	require.Less(t, time.Since(began), 20*time.Millisecond, "it waits for a node that has nothing to do with its key")
+	if mending {
+		w.refuse("", 0, "SET")
+	}
+	flowToo()
+	require.NoError(t, <-late)
+	require.Equal(t, time.Hour, w.ttl(mine).Round(time.Minute))
 }
 
 // counted checks that the nodes have counted once since they were warmed up.

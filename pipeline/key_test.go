@@ -224,9 +224,10 @@ func TestDoubtsBeside(t *testing.T) {
 			}
 			calls[0].ctx = ctx
 			require.NoError(t, calls[0].p.Do(ctx))
-			calls[0].conclude(calls[0].sums)
+			sum := calls[0].sums[0]
+			calls[0].conclude()
 			require.Equal(t, c.want, redis.Calls(0, "EXPIRE"))
-			require.EqualValues(t, 11, calls[0].sums[0].sent.total)
+			require.EqualValues(t, 11, sum.sent.total)
 			if !c.alone {
 				require.Equal(t, time.Hour, redis.Nodes()[0].TTL("k"))
 			}

@@ -41,7 +41,10 @@ type sum struct {
 	// What became of it; owned by the goroutine that sends it.
 	fingerprint fingerprint // its key
 	at          uint32
-	open        int // commands that have not ended
+	open        int    // commands that have not ended
+	read        bool   // what became of it is known, but for what it still wants
+	wants       ending // what is to be sent about its key's end
+	apart       bool   // its hits are to be counted one by one
 	sent        count
 	parts       []count // what became of each hit, if the sum would overflow
 }
