@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
@@ -247,6 +248,33 @@ func TestRunSecured(t *testing.T) {
 	err := run(t.Context(), secure, io.Discard, io.Discard, nil)
 	require.ErrorContains(t, err, "WRONGPASS")
 	require.NotContains(t, err.Error(), "canary")
+}
+
+// TestCertificateIsReadAgain: a client certificate that was renewed is used by the next connection, without a restart.
+func TestCertificateIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	var config *tls.Config
+	var last []byte
+	for range 2 {
+		_, from, itsKey := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true}).TLSFiles()
+		for to, from := range map[string]string{cert: from, key: itsKey} {
+			text, err := os.ReadFile(from)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(to, text, 0o600))
+		}
+		if config == nil {
+			s, err := parse([]string{"-addrs=a:1", "-tls", "-tls-cert", cert, "-tls-key", key}, io.Discard)
+			require.NoError(t, err)
+			c, err := s.config()
+			require.NoError(t, err)
+			config = c.Dialer.TLS
+		}
+		pair, err := config.GetClientCertificate(nil)
+		require.NoError(t, err)
+		require.NotEqual(t, last, pair.Certificate[0])
+		last = pair.Certificate[0]
+	}
 }
 
 // TestRunWithSentinels: the addresses are those of Sentinels, with a password of

@@ -37,7 +37,7 @@ type poolSettings struct {
 	StallTimeout time.Duration `name:"stall-timeout" help:"How long a node may be silent until its connections are closed. Default 3s."`
 	PauseTimeout time.Duration `name:"pause-timeout" help:"The same for one connection, while the node answers on others. Default 10s."`
 	PingEvery    time.Duration `name:"ping-every" help:"How long a connection is idle until it is sent a PING; negative for never. Default 10s."`
-	MaxAge       time.Duration `name:"max-age" help:"How long a connection is used, for balancers, and for certificates and passwords that change; at least 1s. Default: as long as it works."`
+	MaxAge       time.Duration `name:"max-age" help:"How long a connection is used, for balancers, and for --tls-cert and --password-file that change; at least 1s. Default: as long as it works."`
 	MinBackoff   time.Duration `name:"min-backoff" help:"Least wait before a node is dialled again. Default 10ms."`
 	MaxBackoff   time.Duration `name:"max-backoff" help:"Most. Default 1s."`
 }

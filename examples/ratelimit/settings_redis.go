@@ -86,7 +86,7 @@ func (r *redisSettings) password() (string, error) {
 type tlsSettings struct {
 	On         bool   `name:"tls" help:"Connect to Redis with TLS."`
 	CA         string `name:"tls-ca" placeholder:"FILE" help:"Certificates of the authorities, in PEM. Without it, those of the system."`
-	Cert       string `name:"tls-cert" placeholder:"FILE" help:"Certificate of this client, in PEM; needs --tls-key."`
+	Cert       string `name:"tls-cert" placeholder:"FILE" help:"Certificate of this client, in PEM, read with its key for each connection, so that both can change; needs --tls-key."`
 	Key        string `name:"tls-key" placeholder:"FILE" help:"Key of the certificate, in PEM."`
 	ServerName string `name:"tls-server-name" placeholder:"HOST" help:"Name that the servers' certificates must have. Without it, the host that is dialled."`
 }
@@ -117,13 +117,21 @@ func (t *tlsSettings) config() (*tls.Config, error) {
 		}
 	}
 	if t.Cert != "" && t.Key != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		if _, err := t.pair(nil); err != nil {
+			return nil, err
 		}
-		c.Certificates = []tls.Certificate{pair}
+		c.GetClientCertificate = t.pair
 	}
 	return c, nil
+}
+
+// pair reads the client's certificate and its key.
+func (t *tlsSettings) pair(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	return &pair, nil
 }
 
 type clusterSettings struct {

@@ -32,7 +32,7 @@ func quotasOf(asks []ask, requests []limit.Request) *quotas {
 		if a.rule.Quota && q.name == "" {
 			q.name = a.rule.Limit.Rule().Name + ":" + a.key
 		}
-		q.charges = q.charges || requests[len(q.is)].Charge
+		q.charges = q.charges || requests[len(q.is)].Charge || a.rule.Limit.Rule().CountDenied
 		q.is = append(q.is, a.rule.Quota)
 	}
 	return q
@@ -94,17 +94,16 @@ func (s *Service) deny(q *quotas, result *limit.Result) bool {
 	return true
 }
 
-// giveBack returns the costs that a call which is denied leaves counted: those of charges. What remains is
-// as if the others were given back already.
+// giveBack returns the costs that a call which is denied leaves counted: those of charges, and of rules with
+// count_denied. What remains is as if the others were given back already.
 func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 	costs := make([]int64, len(requests))
 	for i := range requests {
-		r, d := &requests[i], &each[i]
+		r, d, rule := &requests[i], &each[i], requests[i].Limit.Rule()
 		switch {
-		case r.Charge:
+		case r.Charge, rule.CountDenied && !r.Look:
 			costs[i] = r.Cost
 		case d.Allowed && d.Err == nil && !r.Look:
-			rule := r.Limit.Rule()
 			d.Remaining = min(d.Remaining+r.Cost, cmp.Or(rule.Burst, rule.Limit))
 		}
 	}
