@@ -88,7 +88,7 @@ func TestAllowAtMostIsExact(t *testing.T) {
 	limit := l.must(t, Rule{Name: "FixedWindow", Limit: 1000, Window: mostWindow})
 	p := l.pipe()
 	defer l.unpipe(p)
-	ttl := p.Cmd("PTTL", limit.places(windowAt(time.Now(), limit.rule.Window).number, "k")[1].String())
+	ttl := p.Cmd("PTTL", l.places(limit, time.Now(), "k")[1].String())
 	require.NoError(t, p.Do(t.Context()))
 	left, err := ttl.Int()
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ type call struct {
 	draws   []*draw // of token buckets
 	each    []Decision
 	denied  bool      // by a limit that is not in the shadow
+	refused error     // the mistake for which it is denied, whatever it asks
 	careful bool      // a key of it was over its limit before: look, then count
 	leases  bool      // may decide: the limiter is not closed
 	at      time.Time // the time of the call, or of its second part after a look
@@ -64,7 +65,7 @@ func (a *ask) number() int64 { return a.limit.number(a.window) }
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
 func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, began time.Time, leases bool) bool {
-	c.asks, c.denied, c.careful, c.leases, c.at, c.began = c.asks[:0], false, false, leases, now, began
+	c.asks, c.denied, c.refused, c.careful, c.leases, c.at, c.began = c.asks[:0], false, nil, false, leases, now, began
 	counts := false
 	for i, r := range requests {
 		d := &c.each[i]
@@ -191,7 +192,7 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 
 // refuse denies all requests because of a mistake.
 func (c *call) refuse(err error) {
-	c.asks, c.hits, c.draws, c.denied = c.asks[:0], c.hits[:0], c.draws[:0], true
+	c.asks, c.hits, c.draws, c.denied, c.refused = c.asks[:0], c.hits[:0], c.draws[:0], true, err
 	for i := range c.each {
 		c.each[i].Err, c.each[i].mistake = err, true
 		c.asks = append(c.asks, ask{})
@@ -314,6 +315,8 @@ func (c *call) result() Result {
 	}
 	if chosen >= 0 {
 		r.Decision = c.each[chosen]
+	} else if c.refused != nil {
+		r.Err, r.mistake = c.refused, true
 	}
 	if r.Allowed = !c.denied; r.Allowed {
 		r.Err = first

@@ -75,7 +75,7 @@ func exactThrough(t *testing.T, real *servers.Cluster, replace func(ctx context.
 	}
 	of := limiters[0].must(t, rule)
 	require.Eventually(t, func() bool { return u.allowed.Load() > most/4 }, soonEnough, often)
-	key := of.places(windowAt(time.Now(), mostWindow).number, "k")[1].String()
+	key := limiters[0].places(of, time.Now(), "k")[1].String()
 	primary, err := real.Owner(ctx, cluster.Slot(key))
 	require.NoError(t, err)
 	replace(ctx, primary)

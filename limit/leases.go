@@ -207,15 +207,15 @@ type stopped struct {
 	unused int64
 }
 
-// stop ends the leases on the key, of all limits with the head: what they have is not counted any
-// more. What a refill that is under way brings is of no window of theirs. The leases stay, so that
+// stop ends the leases on the key, of all limits that share their counts with the reset one: what they
+// have is not counted any more. What a refill that is under way brings is of no window of theirs. The leases stay, so that
 // the key gets no others, unless they are dropped.
-func (s *leases) stop(head, key string, drop bool) (all []stopped) {
+func (s *leases) stop(shares func(*Limit) bool, key string, drop bool) (all []stopped) {
 	for i := range s.shards {
 		shard := &s.shards[i]
 		shard.mu.Lock()
 		for name, k := range shard.keys {
-			if name.key == key && name.limit.head == head {
+			if name.key == key && shares(name.limit) {
 				k.mu.Lock()
 				left := k.Left()
 				k.Lose(left)

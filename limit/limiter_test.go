@@ -312,7 +312,16 @@ func TestMistakes(t *testing.T) {
 			require.ErrorContains(t, r.Err, want)
 		}
 		var none context.Context
-		require.ErrorContains(t, l.Allow(none, Request{Limit: limit, Key: "k"}).Err, "the context is nil")
+		for _, requests := range [][]Request{{{Limit: limit, Key: "k"}}, nil} {
+			r := l.Allow(none, requests...)
+			require.ErrorContains(t, r.Err, "the context is nil")
+			require.Equal(t, Mistaken, r.Outcome())
+			require.False(t, r.Allowed)
+			r = new(Limiter).Allow(t.Context(), requests...)
+			require.ErrorIs(t, r.Err, errNotMade)
+			require.Equal(t, Mistaken, r.Outcome())
+			require.False(t, r.Allowed)
+		}
 		require.True(t, l.Allow(t.Context()).Allowed)
 		require.Zero(t, l.count(t, limit, "k"))
 		_, err := Config{}.New(nil)

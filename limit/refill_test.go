@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -152,7 +153,8 @@ func TestLeaseAtTheLimit(t *testing.T) {
 // TestRefill: Redis grants a share of what remains, and gives the key a time to live.
 func TestRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newWorld(t).limiter(t, Config{})
+		w := newWorld(t)
+		l := w.limiter(t, Config{})
 		limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
 		atWindow(time.Hour)
 		ask := func(n int64) *refill {
@@ -172,6 +174,12 @@ func TestRefill(t *testing.T) {
 		r = ask(1000)
 		require.Zero(t, r.granted)
 		require.EqualValues(t, 10, r.free)
+
+		// What is given back from a key that was lost meanwhile leaves a count below 0.
+		require.NoError(t, w.client.Do(t.Context(), radix.Cmd(nil, "SET", limit.heads(r.window.number).now+"k", "-490")))
+		r = ask(10)
+		require.EqualValues(t, 10, r.granted)
+		require.EqualValues(t, 5000, r.free)
 	})
 }
 
@@ -237,7 +245,14 @@ func TestResetTellsWhatIsUnused(t *testing.T) {
 		synctest.Wait()
 		before, left := seen.sums()[HitsUnused], l.leases.find(limit, "k").Left()
 		require.Positive(t, left)
-		require.NoError(t, l.Reset(t.Context(), limit, "k"))
+		for _, other := range []Rule{ // that share no counts with it
+			{Name: "user", Limit: 10_000, Window: time.Minute},
+			{Name: "user", Limit: 10_000, Window: time.Hour, Algorithm: TokenBucket},
+		} {
+			require.NoError(t, l.Reset(t.Context(), l.must(t, other), "k"))
+			require.Equal(t, before, seen.sums()[HitsUnused])
+		}
+		require.NoError(t, l.Reset(t.Context(), l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour, Algorithm: SlidingWindow}), "k"))
 		require.Equal(t, before+left, seen.sums()[HitsUnused])
 	})
 }

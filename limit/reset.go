@@ -32,10 +32,14 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 		return errClosed
 	}
 	defer l.inside.Leave()
-	places := of.places(l.windowAt(time.Now(), of.rule.Window).number, key)
+	now := time.Now()
+	places := l.places(of, now, key)
+	shares := func(other *Limit) bool { // also limits with windows of nearly the same length
+		return other.head == of.head && slices.ContainsFunc(l.places(other, now, key), func(at place) bool { return slices.Contains(places, at) })
+	}
 	// Leases stop first. A return that runs after DEL would allow its hits twice. Hits that a lease
 	// gets after DEL would stay counted, and nobody would use them.
-	for _, k := range l.leases.stop(of.head, key, false) {
+	for _, k := range l.leases.stop(shares, key, false) {
 		l.tellSome(k.limit, HitsUnused, k.unused)
 		k.settle(ctx)
 	}
@@ -46,7 +50,7 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 		p.Cmd("DEL", at.String()).Idempotent()
 	}
 	err := p.Do(ctx)
-	for _, k := range l.leases.stop(of.head, key, true) { // those that were made meanwhile, too
+	for _, k := range l.leases.stop(shares, key, true) { // those that were made meanwhile, too
 		l.tellSome(k.limit, HitsUnused, k.unused)
 	}
 	for _, at := range places {
@@ -61,11 +65,12 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 
 // places returns the keys in Redis: those of the window and its neighbours, since clocks
 // differ, or the one of a bucket.
-func (l *Limit) places(n int64, key string) []place {
-	if l.rule.Algorithm == TokenBucket {
-		return []place{{l.headOf(0), key}}
+func (l *Limiter) places(of *Limit, now time.Time, key string) []place {
+	if of.rule.Algorithm == TokenBucket {
+		return []place{{of.headOf(0), key}}
 	}
-	return []place{{l.headOf(n - 1), key}, {l.headOf(n), key}, {l.headOf(n + 1), key}}
+	n := l.windowAt(now, of.rule.Window).number
+	return []place{{of.headOf(n - 1), key}, {of.headOf(n), key}, {of.headOf(n + 1), key}}
 }
 
 // forget drops the hits on the keys: given back after a Reset, they would be allowed twice.
