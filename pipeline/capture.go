@@ -65,15 +65,10 @@ func (c *capture) take(action radix.Action) error {
 // oneCommand returns an error unless what was captured, behind the first from
 // bytes of the request, is one command.
 func (c *capture) oneCommand(from int) error {
-	n := 0
-	for rest := c.request[from:]; len(rest) > 0; n++ {
-		size := resp.CommandLen(rest)
-		if size == 0 {
-			return fmt.Errorf("the action does not encode whole commands: %w", redislanes.ErrNotSent)
-		}
-		rest = rest[size:]
-	}
-	if n != 1 {
+	switch n, err := wire.Commands(c.request[from:], func(int, int) {}); {
+	case err != nil:
+		return fmt.Errorf("the action does not encode whole commands: %w", redislanes.ErrNotSent)
+	case n != 1:
 		return fmt.Errorf("action of %d commands, want 1: append them one by one: %w", n, redislanes.ErrNotSent)
 	}
 	return nil

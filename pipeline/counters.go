@@ -148,7 +148,7 @@ func (c CountersConfig) New(client *cluster.Client) *Counters {
 func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	switch {
 	case c.client == nil:
-		return fail(hits, errNoClient)
+		return fail(hits, engine.ErrNoClient)
 	case ctx == nil:
 		return fail(hits, cause.ErrNilContext)
 	case !c.inside.Enter():

@@ -29,8 +29,5 @@ func (e *expiryError) Is(target error) bool {
 // As is part of errors.As.
 func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }
 
-// What is asked of a pipeline or of Counters by mistake.
-var (
-	errClosed   = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)
-	errNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
-)
+// What is asked of Counters by mistake.
+var errClosed = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)

@@ -130,11 +130,7 @@ func (p *Pipeline) expireEach(key fullKey, ttl time.Duration) Reply {
 // connection breaks between the two, a new key has no time to live. [Pipeline.Count] sets it
 // first, on any server.
 func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
-	return p.expireNX(fullKey{key: key}, ttl)
-}
-
-func (p *Pipeline) expireNX(key fullKey, ttl time.Duration) Reply {
-	return p.expire("*4\r\n$6\r\nEXPIRE\r\n", "*4\r\n$7\r\nPEXPIRE\r\n", "$2\r\nNX\r\n", key, ttl)
+	return p.expire("*4\r\n$6\r\nEXPIRE\r\n", "*4\r\n$7\r\nPEXPIRE\r\n", "$2\r\nNX\r\n", fullKey{key: key}, ttl)
 }
 
 // expire appends one of two commands, the second for a ttl in milliseconds, which

@@ -55,8 +55,10 @@ type receiver struct {
 }
 
 var (
-	errLate     = fmt.Errorf("command appended after Do: %w: %w", cause.ErrExecuted, redislanes.ErrNotSent)
-	errNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
+	errLate = fmt.Errorf("command appended after Do: %w: %w", cause.ErrExecuted, redislanes.ErrNotSent)
+
+	// ErrNoClient is why a pipeline or Counters refuse everything.
+	ErrNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
 )
 
 // NewCommands returns an empty list for the client, which New may not have made.
@@ -77,7 +79,7 @@ func (c *Commands) Unfit() error {
 	case appending:
 		return nil
 	case clientless:
-		return errNoClient
+		return ErrNoClient
 	}
 	return errLate
 }
@@ -130,7 +132,7 @@ func (c *Commands) fail(err error) {
 func (c *Commands) Do(ctx context.Context, how How) error {
 	switch {
 	case c.state == clientless:
-		return fmt.Errorf("pipeline: Do: %w", errNoClient)
+		return fmt.Errorf("pipeline: Do: %w", ErrNoClient)
 	case c.state == executed:
 		return fmt.Errorf("pipeline: Do: %w", cause.ErrExecuted)
 	case ctx == nil:

@@ -65,7 +65,8 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 	if c.sampled() {
 		c.observe(ctx, r)
 	}
-	r.places = grown(r.places, len(r.bounds))
+	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]
+	clear(r.places)
 	r.proxied = c.cfg.Standalone
 	if r.several {
 		r.joinSlots()
@@ -278,15 +279,6 @@ func (f *flight) abandon(cause error) {
 			t.pool.Abandon(&t.Batch, cause)
 		}
 	}
-}
-
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
 }
 
 // wait sleeps for d, until the context ends, until moved returns true with a new map, or until the client

@@ -52,23 +52,18 @@ func (n *node) pool(u use) *nodepool.Node {
 
 func (n *node) makePool(u use) *nodepool.Node {
 	info := n.tellOpened(u) // a user's function, so before the lock is taken
-	p, used := n.poolWith(u, info)
+	p, used, closed := n.storePool(u, info)
+	if closed {
+		_ = p.Close() // may take seconds, so without the lock
+	}
 	if !used {
 		n.tellClosed(info) // another caller was faster, or the node has left
 	}
 	return p
 }
 
-// poolWith returns the pool. It makes it, with the info, unless it exists. A pool of a node that
-// is closed is closed, too.
-func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used bool) {
-	p, used, closed := n.storePool(u, info)
-	if closed {
-		_ = p.Close() // may take seconds, so without the lock
-	}
-	return p, used
-}
-
+// storePool returns the pool. It makes it, with the info, unless it exists. A pool of a node that
+// is closed is to be closed, too.
 func (n *node) storePool(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used, closed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -88,7 +83,7 @@ func (n *node) storePool(u use, info *redislanes.PoolInfo) (p *nodepool.Node, us
 }
 
 func (n *node) newPool(u use, info *redislanes.PoolInfo) *nodepool.Node {
-	settings := n.client.poolSettings()
+	settings := n.client.cfg.Pool.WithDefaults(!n.client.topology.Load().Single) // the size depends on whether there is a cluster
 	if info != nil {
 		settings.Trace, settings.Traced = n.client.cfg.Trace, info
 	}
@@ -99,12 +94,6 @@ func (n *node) newPool(u use, info *redislanes.PoolInfo) *nodepool.Node {
 		panic("cluster: settings that New accepted are refused: " + err.Error())
 	}
 	return p
-}
-
-// poolSettings returns the settings of a node's pool; their default size depends
-// on whether there is a cluster.
-func (c *Client) poolSettings() nodepool.Settings {
-	return c.cfg.Pool.WithDefaults(!c.topology.Load().Single)
 }
 
 // open returns the pools that exist.

@@ -21,7 +21,7 @@ func TestPoolOfANodeThatHasLeft(t *testing.T) {
 	n := client.current().Nodes[0]
 	n.retire()
 	n.close()
-	p, used := n.poolWith(asReplica, nil)
-	require.False(t, used)
+	p := n.makePool(asReplica)
+	require.Nil(t, n.infos[asReplica])
 	require.ErrorIs(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")), cause.ErrRetired)
 }

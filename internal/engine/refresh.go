@@ -83,7 +83,7 @@ func (c *Client) keepFresh() {
 			return
 		}
 		spaced = nil
-		_ = c.refreshForAll() // the log was told
+		c.refreshForAll()
 		now := time.Now()
 		next = now.Add(pace.after(now))
 		switch {
@@ -105,7 +105,7 @@ func (c *Client) nobodySyncs() bool {
 }
 
 // refreshForAll refreshes and tells the callers of Sync that wait.
-func (c *Client) refreshForAll() error {
+func (c *Client) refreshForAll() {
 	c.mu.Lock()
 	waiting := c.syncs
 	c.syncs = nil
@@ -118,7 +118,6 @@ func (c *Client) refreshForAll() error {
 	for _, done := range waiting {
 		done <- err
 	}
-	return err
 }
 
 // A refresher fetches maps of the slots, one at a time, and knows what the log and the trace

@@ -65,7 +65,7 @@ func (r *refresher) unreached(ctx context.Context, all []slots.Renaming) (failed
 	errs := make([]error, len(all))
 	var dials sync.WaitGroup
 	for i, n := range all {
-		dials.Go(func() { errs[i] = r.client.reach(ctx, n) })
+		dials.Go(func() { errs[i] = r.client.asker.reach(ctx, r.client.renamedPurpose(n), n.To) })
 	}
 	dials.Wait()
 	for i, n := range all {
@@ -78,11 +78,6 @@ func (r *refresher) unreached(ctx context.Context, all []slots.Renaming) (failed
 		}
 	}
 	return failed
-}
-
-// reach dials the new address and makes sure that the node answers there.
-func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
-	return c.asker.reach(ctx, c.renamedPurpose(r), r.To)
 }
 
 // renamedPurpose asks what any connection asks, and admits the one node.

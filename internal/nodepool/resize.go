@@ -140,11 +140,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 		c.shrinks++
 	}
 	c.resize(to)
-	level := slog.LevelInfo
-	if p.beside() {
-		level = slog.LevelDebug
-	}
-	p.note(level, "pool resized", "from", c.last.From, "to", to,
+	p.noteStateLocked(slog.LevelInfo, "pool resized", "from", c.last.From, "to", to,
 		"reason", why, "saturation", c.last.Saturation, "waiters", s.waiters)
 }
 

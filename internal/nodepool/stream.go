@@ -32,7 +32,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 		return nil, wire.NotSent(c.Address(), cause.ErrNilContext)
 	}
 	if marshal != nil {
-		if request, err = wire.Marshal(marshal); err != nil || len(request) == 0 {
+		if request, err = wire.AppendRequest(nil, marshal); err != nil || len(request) == 0 {
 			return nil, err
 		}
 	}
@@ -45,7 +45,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 	case over != nil:
 		return nil, over.ask(ctx, request, unmarshalInto)
 	case marshal == nil:
-		_, err = wire.Marshal(nil)
+		_, err = wire.AppendRequest(nil, nil)
 	}
 	return request, err
 }

@@ -1,6 +1,9 @@
 package slots
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // NoGroup is the group of a command whose slot has no owner.
 const NoGroup = -1
@@ -29,7 +32,7 @@ type groupCell struct {
 // Commands without a key are a slot of their own, which home serves. A command for a slot
 // without an owner is in NoGroup, which n does not count.
 func (g *Grouper) Group(dst []int32, slots []int32, owner *[Count]uint16, home uint16, nodes int, bySlot bool) (groups []int32, n int) {
-	groups = resize(dst, len(slots))
+	groups = slices.Grow(dst[:0], len(slots))[:len(slots)]
 	if bySlot {
 		g.reset(tableSize(len(slots)))
 	} else {
@@ -94,11 +97,4 @@ func (g *Grouper) find(slot uint16) *groupCell {
 			return c
 		}
 	}
-}
-
-func resize(s []int32, n int) []int32 {
-	if cap(s) < n {
-		return make([]int32, n)
-	}
-	return s[:n]
 }

@@ -82,10 +82,6 @@ func (b *Batch) SetSlow(slow bool) { b.slow = slow }
 // Slow reports whether the batch holds slow commands.
 func (b *Batch) Slow() bool { return b.slow }
 
-// Uncounted makes the batch, such as a PING, no part of a [Load], and its error replies no part
-// of an [ErrorCount], before it is submitted; Reset takes that away.
-func (b *Batch) Uncounted() { b.uncounted = true }
-
 // Measure makes it known, once the batch is complete, how long it took since the
 // given time, which is one of [Now]. It must be called before the batch is submitted;
 // Reset takes it away.
@@ -108,7 +104,7 @@ func (b *Batch) Add(from, to int) {
 	} else {
 		b.runs = append(b.runs, span{from, to})
 	}
-	b.ends = append(b.ends, b.size()+size)
+	b.ends = append(b.ends, b.Size()+size)
 }
 
 // Each yields every encoded command, at any time until Reset. arena is the memory that the
@@ -130,9 +126,6 @@ func (b *Batch) Each(arena []byte) iter.Seq[[]byte] {
 
 // Len returns the number of commands.
 func (b *Batch) Len() int { return len(b.ends) }
-
-// Size returns how many bytes the commands have.
-func (b *Batch) Size() int { return b.size() }
 
 // ReplySize returns how many bytes the replies have that arrived; like [Batch.Reply],
 // it may be called once the trip is over.
@@ -288,7 +281,8 @@ func (b *Batch) appendTo(w []byte) []byte {
 	return w
 }
 
-func (b *Batch) size() int {
+// Size returns how many bytes the commands have.
+func (b *Batch) Size() int {
 	if n := len(b.ends); n > 0 {
 		return b.ends[n-1]
 	}

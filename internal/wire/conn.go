@@ -121,7 +121,7 @@ func Question(commands ...[]string) *Batch {
 		from = end
 	}
 	b.call.Begin(1)
-	b.Uncounted()
+	b.uncounted = true
 	return b
 }
 

@@ -158,7 +158,7 @@ func TestNothingGathers(t *testing.T) {
 // What may wait at most is not used up by what gathers.
 func TestFullLanesDoNotGather(t *testing.T) {
 	c := newCrowd(t, lanes.Dialer{})
-	size := begun([]string{"PING"}).size()
+	size := begun([]string{"PING"}).Size()
 	c.lane.maxQueued = 4 * size
 	c.lane.shortest.Store(1)
 	c.enqueue(10 * gatherFrom) // none is refused

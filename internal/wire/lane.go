@@ -167,14 +167,14 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	queued, gone := l.hungUp()
 	l.mu.Lock()
 	l.noteGoneLocked(queued, gone)
-	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.size() > l.maxQueued
+	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.Size() > l.maxQueued
 	if full || l.err != nil || l.leaving.Load() != nil {
 		l.mu.Unlock()
 		return false, false
 	}
 	b.lane, b.start = l, l.queued
 	l.wbuf = b.appendTo(l.wbuf)
-	l.queued += uint64(b.size())
+	l.queued += uint64(b.Size())
 	b.arena = nil
 	if l.head == nil {
 		l.head = b

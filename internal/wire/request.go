@@ -233,9 +233,6 @@ func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
 	return UnmarshalNamed(r.encoded, replies, into, to.Address())
 }
 
-// Marshal encodes what radix would write to a connection.
-func Marshal(marshal any) ([]byte, error) { return AppendRequest(nil, marshal) }
-
 // AppendRequest appends what radix would write to a connection; it may be
 // anything if it was not a command.
 func AppendRequest(b []byte, marshal any) ([]byte, error) {
