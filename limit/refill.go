@@ -69,7 +69,7 @@ func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
 	_ = p.Do(ctx) // the reply has its error
 	numbers, err := numbersOf(reply, 2)
 	if err == nil {
-		r.granted, r.free = numbers[0], limit-plus(share, max(0, numbers[1])) // less than 0: as in counted
+		r.granted, r.free = numbers[0], limit-plus(share, max(numbers[0], numbers[1])) // as in counted
 	}
 	return err
 }

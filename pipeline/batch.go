@@ -26,6 +26,7 @@ type batch struct {
 	keys      []*key         // of which it takes what has gathered
 	gathered  atomic.Int64   // hits on them since
 	tellEach  *time.Timer    // has each node's sums land when it has replied
+	told      chan struct{}  // gets one when the timer's function has ended
 	finishing sync.WaitGroup // sums of nodes that have replied, for which more is sent
 	run       func()
 }
@@ -37,7 +38,11 @@ func (b *batch) prepare(c *Counters, merged bool) {
 	b.p = &Pipeline{how: how, list: engine.NewCommands(c.client, false)}
 	if merged {
 		b.run = func() { c.carry(b) }
-		b.tellEach = time.AfterFunc(time.Hour, b.p.list.Request.Early)
+		b.told = make(chan struct{}, 1)
+		b.tellEach = time.AfterFunc(time.Hour, func() {
+			b.p.list.Request.Early()
+			b.told <- struct{}{}
+		})
 		b.tellEach.Stop()
 	}
 }
@@ -71,8 +76,10 @@ func (c *Counters) carry(b *batch) {
 	if len(b.sums) > 0 {
 		b.sendAlone()
 	}
-	unused := !several || b.tellEach.Stop() // or else it may use the batch's request later
-	if unused && b.handy() {
+	if several && !b.tellEach.Stop() {
+		<-b.told // until when the timer's function may use the request
+	}
+	if b.handy() {
 		c.batches.Put(b)
 	}
 }
@@ -192,7 +199,7 @@ func (b *batch) read(s *sum) {
 	s.apart = len(s.hits) > 1 && overflows(s.sent.err)
 }
 
-// landRead lands the sums that were read, but for those for which more is to be sent: it returns these.
+// landRead lands the sums that were read. It returns those for which more must be sent first.
 func (b *batch) landRead() (rest []*sum) {
 	b.done = b.done[:0]
 	b.sums = slices.DeleteFunc(b.sums, func(s *sum) bool {

@@ -14,3 +14,25 @@ func (c *Counters) Waiting(key string) (n int) {
 	}
 	return n
 }
+
+// Together reports whether hits on both keys are under way in one pipeline.
+func (c *Counters) Together(keys ...string) bool {
+	all := make(map[*batch]int)
+	for _, key := range keys {
+		hash := fullKey{key: key}.hash(c.seed)
+		s := c.shard(hash)
+		s.mu.Lock()
+		if k := s.findLocked(fullKey{key: key}, hash); k != nil {
+			for _, f := range k.out {
+				all[f.batch]++
+			}
+		}
+		s.mu.Unlock()
+	}
+	for _, n := range all {
+		if n == len(keys) {
+			return true
+		}
+	}
+	return false
+}

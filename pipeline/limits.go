@@ -17,9 +17,9 @@ const (
 	expiryTick = 10 * time.Millisecond
 
 	// tellEachAfter is how long merged hits of several nodes wait for each other. After it the hits of
-	// each node return when it has replied, so that a slow node holds up its own keys only. At once
-	// would be sooner, but the hits that come back then travel in smaller batches: with 1,000 callers on
-	// ten keys of three nodes, 5 to 13 % fewer.
+	// each node return when it has replied. If the batch reads its replies by itself, that may be 10 ms
+	// later for each silent node. Without the wait, hits that come back travel in smaller batches: with
+	// 1,000 callers on ten keys of three nodes, the callers made 5 to 13 % fewer calls.
 	tellEachAfter = 5 * time.Millisecond
 )
 

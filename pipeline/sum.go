@@ -42,7 +42,7 @@ type sum struct {
 	fingerprint fingerprint // its key
 	at          uint32
 	open        int    // commands that have not ended
-	read        bool   // what became of it is known, but for what it still wants
+	read        bool   // its replies were read
 	wants       ending // what is to be sent about its key's end
 	apart       bool   // its hits are to be counted one by one
 	sent        count

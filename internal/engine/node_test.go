@@ -21,7 +21,8 @@ func TestPoolOfANodeThatHasLeft(t *testing.T) {
 	n := client.current().Nodes[0]
 	n.retire()
 	n.close()
-	p := n.makePool(asReplica)
-	require.Nil(t, n.infos[asReplica])
+	p, used, closed := n.storePool(asReplica, nil)
+	require.Equal(t, []bool{false, true}, []bool{used, closed})
+	require.NoError(t, p.Close())
 	require.ErrorIs(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")), cause.ErrRetired)
 }

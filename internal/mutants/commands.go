@@ -41,6 +41,8 @@ var commands = []promise{
 			by: never("Unfit"), tests: "./pipeline TestAppendAfterDo"},
 	}},
 	{"a dedicated connection comes back clean, or is closed", []mutant{
+		{fault: "a fixed password ends as a token does", at: "internal/nodepool.member.restoreBy",
+			by: instead("!m.lane.CredentialsMayChange()", "false"), tests: "./internal/nodepool TestRestoreWithOldCredentials"},
 		{fault: "a returned connection is still used", at: "internal/nodepool.Dedicated.begin",
 			by: never("returned"), tests: "./internal/nodepool TestReturnedConnectionIsInert"},
 		{fault: "a lent connection is returned twice", at: "internal/nodepool.Dedicated.Return",

@@ -107,6 +107,8 @@ var connections = []promise{
 			by: instead("min(2*r.pause, maxRenewPause)", "firstPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
 	}},
 	{"statistics count replies of the server only, each once", []mutant{
+		{fault: "a command that is refused before it is sent is told as a success", at: "internal/wire.Request.Exchange",
+			by: drop("len(r.ends)"), tests: "./internal/engine TestNodesRequestsAreTold"},
 		{fault: "batches on lanes that broke stay part of the load", at: "internal/wire.Lane.settle",
 			by: drop("l.load.remove"), tests: "./internal/nodepool TestLostLanesAreNoLoad"},
 		{fault: "error replies are not counted", at: "internal/wire.Lane.complete",

@@ -263,6 +263,8 @@ var counters = []promise{
 			by: drop("hold.Release"), tests: "./limit TestConcurrencyHandler"},
 	}},
 	{"what is granted in part is what fits, and a reset forgets all of a key", []mutant{
+		{fault: "Reset of one window ends the leases of another", at: "limit.Limiter.Reset",
+			by: instead("slices.Contains(places, at)", "true"), tests: "./limit TestResetTellsWhatIsUnused"},
 		{fault: "more is granted than fits", at: "limit.atMostText",
 			by: spelled("tonumber(ARGV[1]) - hits", "tonumber(ARGV[1])"), tests: "./limit TestAllowAtMost"},
 		{fault: "a key that is granted in part has no time to live", at: "limit.atMostText",

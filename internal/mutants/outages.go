@@ -27,6 +27,8 @@ var outages = []promise{
 			by: always("MayRetry"), tests: "./cluster TestUnknownCommandOutlastsAFailover"},
 	}},
 	{"an outage ends by what could not run during it", []mutant{
+		{fault: "an unknown command proves that writes are taken", at: "internal/engine.Request.class",
+			by: instead("(markMayWrite | markUnknown)", "markMayWrite"), tests: "./internal/engine TestClass"},
 		{fault: "a reply from before an outage ends it", at: "internal/engine.outage.endsWith",
 			by: always("met"), tests: "./cluster TestEarlierReplyEndsNoOutage"},
 		{fault: "a read ends the outage of lent writes", at: "internal/engine.dedicatedAction.follow",

@@ -61,6 +61,8 @@ var outcomes = []promise{
 			by: without(`"LOADING"`), tests: "./cluster TestRefusedForNow/LOADING"},
 	}},
 	{"a command is not written to a connection that has ended", []mutant{
+		{fault: "a lane takes a batch after it has read the end of its stream", at: "internal/wire.Lane.deliver",
+			by: never("interrupted(end)"), tests: "./internal/wire TestNothingIsSentAfterTheEnd"},
 		{fault: "bytes are written behind a hole in the stream", at: "internal/wire.Lane.writeFailed",
 			by: before("l.mu.Unlock(); time.Sleep(10 * time.Millisecond); l.Fail(err); return", "failLocked"), tests: "./internal/wire TestNothingIsWrittenBehindAHole"},
 		{fault: "a command is written to a connection that was closed while it was idle", at: "internal/wire.Lane.noteGoneLocked",

@@ -134,9 +134,9 @@ func TestRestoreWithOldCredentials(t *testing.T) {
 		d    lanes.Dialer
 		uses []use
 	}{
-		"a token":           {lanes.Dialer{Credentials: token}, []use{{time.Second, restored}, {2 * time.Minute, redialled}, {time.Second, restored}}},
-		"a password":        {lanes.Dialer{Password: "secret"}, []use{{time.Second, restored}, {2 * time.Minute, restored}}},
-		"tokens by the way": {lanes.Dialer{Credentials: token, ReauthEvery: 10 * time.Minute}, []use{{12 * time.Minute, redialled}, {time.Second, restored}, {2 * time.Minute, redialled}}},
+		"a token":          {lanes.Dialer{Credentials: token}, []use{{time.Second, restored}, {2 * time.Minute, redialled}, {time.Second, restored}}},
+		"a password":       {lanes.Dialer{Password: "secret"}, []use{{time.Second, restored}, {2 * time.Minute, restored}}},
+		"with ReauthEvery": {lanes.Dialer{Credentials: token, ReauthEvery: 10 * time.Minute}, []use{{12 * time.Minute, redialled}, {time.Second, restored}, {2 * time.Minute, redialled}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			overPipes(t, Fixed{Size: 1}, c.d, func(t *testing.T, p *Node, s *piped) {

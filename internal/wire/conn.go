@@ -106,7 +106,7 @@ func RoundTrip(ctx context.Context, to Submitter, b *Batch) {
 }
 
 // Question returns a batch of commands of the client's own, such as PING, with its own Call for
-// one trip. It is [Batch.Uncounted].
+// one trip. No [Load] or [ErrorCount] counts it.
 func Question(commands ...[]string) *Batch {
 	b, encoded := new(Batch), []byte(nil)
 	ends := make([]int, len(commands))

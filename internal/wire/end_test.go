@@ -1,13 +1,13 @@
 package wire
 
 import (
-	"errors"
 	"io"
 	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -45,9 +45,10 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 		cause error
 	}{
 		"the end":                    {"+OK\r\n", true, io.EOF},
-		"no reply behind the reply":  {"+OK\r\n!!!\r\n", false, nil},
+		"the end behind no reply":    {"+OK\r\n!!!\r\n", true, resp.ErrProtocol},
+		"no reply behind the reply":  {"+OK\r\n!!!\r\n", false, resp.ErrProtocol},
 		"nothing but the reply":      {"+OK\r\n", false, nil},
-		"a push, and then no reply":  {">1\r\n+hi\r\n+OK\r\n!!!\r\n", false, nil},
+		"a push, and then no reply":  {">1\r\n+hi\r\n+OK\r\n!!!\r\n", false, resp.ErrProtocol},
 		"a push, and the end":        {">1\r\n+hi\r\n+OK\r\n", true, io.EOF},
 		"the end behind half a push": {"+OK\r\n>1\r\n", true, io.EOF},
 	} {
@@ -66,11 +67,10 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 			go p.send(c.reply)
 			await(t, "the reply", done)
 			require.Equal(t, "+OK\r\n", b.texts()[0])
-			lasts := name == "nothing but the reply"
-			require.Equal(t, lasts, <-events.took)
-			if !lasts {
+			require.Equal(t, c.cause == nil, <-events.took)
+			if c.cause != nil {
 				<-l.ended
-				require.True(t, c.cause == nil || errors.Is(l.err, c.cause), l.err)
+				require.ErrorIs(t, l.err, c.cause)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ type Events interface {
 // An Owner is the pool of a lane, as the lane knows it. The zero value is nobody.
 type Owner struct {
 	Events    Events      // nil: nobody is told
-	Load      *Load       // counts the batches in flight, but for those with [Batch.Uncounted]; nil: nobody does
+	Load      *Load       // counts the batches in flight, but for those of [Question]; nil: nobody does
 	Errors    *ErrorCount // counts error replies; nil: nobody does
 	Traffic   *Traffic    // counts bytes behind the handshake; nil: nobody does
 	MaxQueued int         // bytes that wait to be written, beyond which [Lane.Enqueue] refuses a batch; 0: no limit

@@ -6,9 +6,7 @@ import "github.com/redislanes/redislanes/internal/resp"
 // batch, with as few system calls as the socket allows: a fifth of the CPU that it costs through
 // the lane's read buffer. Everything else goes through that buffer, which grows while reads fill it.
 
-// readOnce reads once and delivers. It returns how many batches it completed. Once it has read the
-// end of the stream, the lane takes nothing more: a caller whose reply came with the end may have its
-// next request ready.
+// readOnce reads once and delivers. It returns how many batches it completed.
 func (l *Lane) readOnce() (batches int, err error) {
 	if b, space := l.bulkSpace(); b != nil {
 		n, err := l.conn.Read(space)
@@ -21,13 +19,10 @@ func (l *Lane) readOnce() (batches int, err error) {
 		return 0, err
 	}
 	n, err := l.conn.Read(l.rbuf)
-	if err != nil && !interrupted(err) {
-		l.refuse(err)
-	}
 	if n > 0 {
 		l.received(n)
 		var bad error
-		if batches, bad = l.deliver(l.rbuf[:n]); bad != nil {
+		if batches, bad = l.deliver(l.rbuf[:n], err); bad != nil {
 			return batches, bad
 		}
 		if large := l.framer.Size() >= largeReply; large != l.gauge.LargeReply.Load() {

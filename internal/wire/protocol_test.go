@@ -68,7 +68,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 		b.call.Begin(1)
 		l.head, l.tail = b, b
 		for _, piece := range []string{stream[:i], stream[i:]} {
-			_, err := l.deliver([]byte(piece))
+			_, err := l.deliver([]byte(piece), nil)
 			require.NoError(t, err)
 		}
 		require.Equal(t, []string{":1\r\n", "$1\r\na\r\n"}, b.texts(), "split at %d", i)
@@ -84,10 +84,10 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 			l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
 			b := newTrip([]string{"GET"})
 			b.call.Begin(1)
-			_, err := l.deliver([]byte(unasked[:i]))
+			_, err := l.deliver([]byte(unasked[:i]), nil)
 			if err == nil {
 				l.head, l.tail = b, b
-				_, err = l.deliver([]byte(unasked[i:] + ":1\r\n"))
+				_, err = l.deliver([]byte(unasked[i:] + ":1\r\n"), nil)
 			}
 			if !legal {
 				require.ErrorIs(t, err, resp.ErrProtocol, "split at %d", i)

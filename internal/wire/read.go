@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -117,7 +118,7 @@ func (l *Lane) dropClaim(b *Batch) {
 func (l *Lane) readInBackground(early []byte) {
 	defer close(l.ended)
 	if len(early) > 0 {
-		if _, err := l.deliver(early); err != nil {
+		if _, err := l.deliver(early, nil); err != nil {
 			l.Fail(err)
 		}
 	}
@@ -197,9 +198,10 @@ func (l *Lane) retire() bool {
 	return true
 }
 
-// deliver gives the bytes to the batches they belong to and completes those
-// that have all their replies.
-func (l *Lane) deliver(p []byte) (batches int, err error) {
+// deliver gives the bytes to the batches they belong to and completes those that have all their replies.
+// If the stream ends with these bytes, because of end or of what they are, the lane takes nothing more from
+// then on: a caller whose batch is complete may have its next one ready.
+func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 	var first, last *Batch
 	var now time.Duration
 	counted := 0
@@ -235,8 +237,8 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 		}
 	}
 	l.replyMu.Unlock()
-	if err != nil {
-		l.refuse(err)
+	if end = cmp.Or(err, end); end != nil && !interrupted(end) {
+		l.refuse(end)
 	}
 	if counted > 0 {
 		l.load.remove(counted)

@@ -15,8 +15,9 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// serveCheck answers a request whose query has the domain and descriptors. Its status and
-// fields are those of limit.Limiter.Handler, which does not tell how long Redis took.
+// serveCheck answers a request whose query has the domain and descriptors. Its status and fields are
+// those of limit.Limiter.Handler. That does not return the Result, by which the shedder knows whether the
+// call was one round trip.
 func (s *Service) serveCheck(w http.ResponseWriter, r *http.Request) {
 	req, err := parseCheck(r.URL.RawQuery)
 	if err != nil {
@@ -29,14 +30,11 @@ func (s *Service) serveCheck(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if requests := requestsOf(asks); len(requests) > 0 {
-		permit, ok := s.Shedder.enter()
+		result, ok := s.allowOnce(r.Context(), requests)
 		if !ok {
 			httpError(w, errShed)
 			return
 		}
-		ctx := context.WithoutCancel(r.Context()) // a client that has gone has had its hit
-		result := s.Limiter.Allow(ctx, requests...)
-		permit.leave(oneTrip(ctx, &result))
 		setFields(w.Header(), result, requests)
 		if !result.Allowed {
 			s.writeDenied(w, result)
@@ -44,6 +42,17 @@ func (s *Service) serveCheck(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	_, _ = io.WriteString(w, "ok"+unmatched(asks)+"\n") // the client may have gone
+}
+
+// allowOnce asks the limiter, unless the shedder refuses the call.
+func (s *Service) allowOnce(ctx context.Context, requests []limit.Request) (result limit.Result, ok bool) {
+	permit, ok := s.Shedder.enter()
+	if !ok {
+		return result, false
+	}
+	ctx = context.WithoutCancel(ctx) // a client that has gone has had its hit
+	defer func() { permit.leave(oneTrip(ctx, &result)) }()
+	return s.Limiter.Allow(ctx, requests...), true
 }
 
 // setFields sets the fields RateLimit-Policy and RateLimit, unless they are empty.
