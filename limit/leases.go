@@ -207,9 +207,9 @@ type stopped struct {
 	unused int64
 }
 
-// stop ends the leases on the key, of all limits that share their counts with the reset one: what they
-// have is not counted any more. What a refill that is under way brings is of no window of theirs. The leases stay, so that
-// the key gets no others, unless they are dropped.
+// stop ends the leases on the key, of all limits that share their counts with the one that is reset: what
+// they have is not counted any more. What a refill that is under way brings is of no window of theirs. The
+// leases stay, so that the key gets no others, unless they are dropped.
 func (s *leases) stop(shares func(*Limit) bool, key string, drop bool) (all []stopped) {
 	for i := range s.shards {
 		shard := &s.shards[i]

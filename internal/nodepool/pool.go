@@ -120,7 +120,7 @@ type member struct {
 	leaveWhy    error         // why it is to leave when its user returns it
 	closedEarly error         // why it was closed before it was a member
 	ping        *wire.Batch   // the last PING; nil: there was none
-	login       *login        // the node's when it was authenticated last, by that or by what its dial asked for; nil: there was none
+	login       *login        // the node's when this was authenticated last; nil: it had none
 	auth        *auth         // the AUTH that is in flight; nil: none is, as far as was looked
 	restore     *wire.Restore // that is in flight after its user returned it, or was not looked at
 }

@@ -22,7 +22,7 @@ type Batch struct {
 	key   int64  // for strategies; negative: none
 	slow  bool   // travels on lanes for slow commands, where there are any
 
-	uncounted bool // such as a PING: no part of a [Load], and its error replies none of an [ErrorCount]
+	uncounted bool // such as a PING: no [Load] and no [ErrorCount] counts it
 	counted   bool // is part of it now
 
 	start uint64    // where the batch begins in the lane's stream

@@ -56,7 +56,7 @@ type Lane struct {
 	traffic      *Traffic
 	limits       resp.Limits
 	restore      func(*Login) []step // the commands of Restore
-	mayChange    bool                // the credentials of the dial: a program's function returned them
+	mayChange    bool                // a program's function returned the credentials of the dial
 	maxQueued    int                 // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader

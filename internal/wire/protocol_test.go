@@ -87,7 +87,7 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 			_, err := l.deliver([]byte(unasked[:i]), nil)
 			if err == nil {
 				l.head, l.tail = b, b
-				_, err = l.deliver([]byte(unasked[i:] + ":1\r\n"), nil)
+				_, err = l.deliver([]byte(unasked[i:]+":1\r\n"), nil)
 			}
 			if !legal {
 				require.ErrorIs(t, err, resp.ErrProtocol, "split at %d", i)

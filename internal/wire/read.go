@@ -199,8 +199,8 @@ func (l *Lane) retire() bool {
 }
 
 // deliver gives the bytes to the batches they belong to and completes those that have all their replies.
-// If the stream ends with these bytes, because of end or of what they are, the lane takes nothing more from
-// then on: a caller whose batch is complete may have its next one ready.
+// The stream may end here: because of end, which the read returned with the bytes, or of what is wrong with
+// them. Then the lane takes nothing more: a caller whose batch is complete may have its next one ready.
 func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 	var first, last *Batch
 	var now time.Duration
