@@ -262,8 +262,10 @@ func together(n int, run func(i int)) (wait func()) {
 // dials returns how many dials to the node have begun.
 func (s *stage) dials(node int) int { return s.net.Dials(s.node(node).Addr()) }
 
-// stats returns what the client says of the node's pool.
+// stats returns what the client says of the node's pool. A caller may have its reply before the pool
+// notes that the connection is free.
 func (s *stage) stats(node int) redislanes.PoolStats {
+	synctest.Wait()
 	for _, n := range s.client.Stats().Nodes {
 		if n.Pool.Addr == s.node(node).Addr() && n.Role == "primary" {
 			return n.Pool
