@@ -139,7 +139,7 @@ func (b *batch) sendAlone() {
 func (b *batch) send(ctx context.Context) {
 	b.ctx = ctx
 	defer func() {
-		b.land(b.sums) // none, unless it panics
+		b.land(b.sums)
 		b.finishing.Wait()
 		b.ctx = nil
 	}()
@@ -183,13 +183,16 @@ func (b *batch) ended(commands []int) {
 	}
 }
 
-// conclude lands the sums that are left, once all commands have ended.
+// conclude reads the sums that are left, once all commands have ended. If more is to be sent for some, it
+// lands the others first.
 func (b *batch) conclude() {
+	more := false
 	for _, s := range b.sums {
 		b.read(s)
+		more = more || s.wants != nothing || s.apart
 	}
-	if rest := b.landRead(); len(rest) > 0 {
-		b.finish(rest)
+	if more {
+		b.finish(b.landRead())
 	}
 }
 
@@ -197,6 +200,9 @@ func (b *batch) conclude() {
 func (b *batch) read(s *sum) {
 	s.read, s.wants = true, s.sent.read(b.counters.doubts(s))
 	s.apart = len(s.hits) > 1 && overflows(s.sent.err)
+	if s.wants == nothing && !s.apart {
+		b.counters.learnExpiry(s)
+	}
 }
 
 // landRead lands the sums that were read. It returns those for which more must be sent first.
@@ -209,7 +215,6 @@ func (b *batch) landRead() (rest []*sum) {
 		case s.wants != nothing || s.apart:
 			rest = append(rest, s)
 		default:
-			b.counters.learnExpiry(s)
 			b.done = append(b.done, s)
 		}
 		return true
