@@ -175,7 +175,7 @@ func TestRefill(t *testing.T) {
 		require.Zero(t, r.granted)
 		require.EqualValues(t, 10, r.free)
 
-		// What is given back from a key that was lost meanwhile leaves a count below 0.
+		// Hits that are given back after their key was lost make its count negative.
 		require.NoError(t, w.client.Do(t.Context(), radix.Cmd(nil, "SET", limit.heads(r.window.number).now+"k", "-490")))
 		r = ask(10)
 		require.EqualValues(t, 10, r.granted)

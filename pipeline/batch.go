@@ -23,7 +23,7 @@ type batch struct {
 	ctx      context.Context // that it is sent with
 
 	merged    bool
-	keys      []*key         // of which it takes what has gathered
+	keys      []*key         // it takes the hits that have gathered on them
 	gathered  atomic.Int64   // hits on them since
 	tellEach  *time.Timer    // has each node's sums land when it has replied
 	told      chan struct{}  // gets one when the timer's function has ended
@@ -178,7 +178,7 @@ func (b *batch) ended(commands []int) {
 	case len(rest) == 0:
 	case b.merged: // others wait for the sums of other nodes
 		b.finishing.Go(func() { b.finish(rest) })
-	default: // on the caller's goroutine, whose context may panic
+	default: // the caller's context may panic: the caller must see that
 		b.finish(rest)
 	}
 }
@@ -196,7 +196,7 @@ func (b *batch) conclude() {
 	}
 }
 
-// read notes what became of a sum whose commands have ended.
+// read notes the outcome of a sum once its commands have ended.
 func (b *batch) read(s *sum) {
 	s.read, s.wants = true, s.sent.read(b.counters.doubts(s))
 	s.apart = len(s.hits) > 1 && overflows(s.sent.err)

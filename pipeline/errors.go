@@ -29,5 +29,5 @@ func (e *expiryError) Is(target error) bool {
 // As is part of errors.As.
 func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }
 
-// What is asked of Counters by mistake.
+// errClosed is why Counters refuse hits after Close.
 var errClosed = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)

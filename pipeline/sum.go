@@ -43,7 +43,7 @@ type sum struct {
 	at          uint32
 	open        int    // commands that have not ended
 	read        bool   // its replies were read
-	wants       ending // what is to be sent about its key's end
+	wants       ending // the command to send about its key's end
 	apart       bool   // its hits are to be counted one by one
 	sent        count
 	parts       []count // what became of each hit, if the sum would overflow

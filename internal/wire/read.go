@@ -199,8 +199,9 @@ func (l *Lane) retire() bool {
 }
 
 // deliver gives the bytes to the batches they belong to and completes those that have all their replies.
-// The stream may end here: because of end, which the read returned with the bytes, or of what is wrong with
-// them. Then the lane takes nothing more: a caller whose batch is complete may have its next one ready.
+// end is the error that the read returned with the bytes; nil: none. After it, or after bytes that are no
+// reply, the lane takes no more batches. It refuses them before it wakes callers, which may have their next
+// batches ready.
 func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 	var first, last *Batch
 	var now time.Duration

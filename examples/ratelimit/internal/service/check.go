@@ -15,9 +15,9 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// serveCheck answers a request whose query has the domain and descriptors. Its status and fields are
-// those of limit.Limiter.Handler. That does not return the Result, by which the shedder knows whether the
-// call was one round trip.
+// serveCheck answers a request with the domain and descriptors in its query. It sets the same status and
+// fields as limit.Limiter.Handler. It does not use Handler, because the shedder needs the Result: only that
+// tells whether the call was one round trip.
 func (s *Service) serveCheck(w http.ResponseWriter, r *http.Request) {
 	req, err := parseCheck(r.URL.RawQuery)
 	if err != nil {
