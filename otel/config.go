@@ -50,7 +50,7 @@ func (c Config) New() (*Observer, error) {
 	if c.MeterProvider == nil {
 		c.MeterProvider = otel.GetMeterProvider()
 	}
-	o := &Observer{common: append([]attribute.KeyValue{semconv.DBSystemNameRedis}, c.Attributes...)}
+	o := &Observer{common: attribute.NewSet(append([]attribute.KeyValue{semconv.DBSystemNameRedis}, c.Attributes...)...)}
 	if _, off := c.TracerProvider.(noop.TracerProvider); !off {
 		o.tracer = c.TracerProvider.Tracer(scope,
 			trace.WithInstrumentationVersion(lanes.Version), trace.WithSchemaURL(semconv.SchemaURL))

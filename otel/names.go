@@ -73,7 +73,7 @@ type named struct {
 }
 
 func (o *Observer) named(of operation) named {
-	attrs := append([]attribute.KeyValue(nil), o.common...)
+	attrs := o.common.ToSlice()
 	n := named{span: of.name()}
 	if n.span == "" {
 		n.span = semconv.DBSystemNameRedis.Value.AsString()

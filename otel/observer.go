@@ -17,8 +17,8 @@ import (
 // An Observer makes spans and metrics of what one client does. Make it with [Config.New].
 // All methods are safe for concurrent use.
 type Observer struct {
-	common      []attribute.KeyValue // of all spans and metrics
-	tracer      trace.Tracer         // nil: no spans
+	common      attribute.Set // of all spans and metrics
+	tracer      trace.Tracer  // nil: no spans
 	instruments instruments
 	stats       statistics
 
@@ -109,7 +109,7 @@ func (r *running) tell(outcome redislanes.Outcome, code string, err error) {
 }
 
 func (o *Observer) topologyChanged(c redislanes.TopologyChange) {
-	ctx, common := context.Background(), metric.WithAttributes(o.common...)
+	ctx, common := context.Background(), metric.WithAttributeSet(o.common)
 	o.instruments.joined.Add(ctx, int64(len(c.Joined)), common)
 	o.instruments.left.Add(ctx, int64(len(c.Left)), common)
 	o.instruments.moved.Add(ctx, int64(c.Moved), common)
@@ -122,7 +122,7 @@ type result struct {
 }
 
 func (o *Observer) record(r result) []metric.RecordOption {
-	attrs := append([]attribute.KeyValue(nil), o.common...)
+	attrs := o.common.ToSlice()
 	if name := r.name(); name != "" {
 		attrs = append(attrs, semconv.DBOperationName(name))
 	}

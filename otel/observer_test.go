@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -243,6 +244,30 @@ func TestConnectionsInUse(t *testing.T) {
 		}
 		require.Equal(t, c.want, counts, c.stats.Kind)
 		require.NoError(t, b.observer.Close())
+	}
+}
+
+// TestCollectingBesideRequests: the attributes of metrics are those of the observer, whatever runs
+// beside a collection. "app" is in front of the package's own attributes in the order of keys.
+func TestCollectingBesideRequests(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	b := newBackend(t, sdktrace.NeverSample(), attribute.String("app", "limits"))
+	client := b.client(t, cluster.Config{}, e.Addrs())
+	var requests sync.WaitGroup
+	requests.Go(func() {
+		for i := range 50 { // each a new operation for the caches
+			_ = client.Cmd(within(t), fmt.Sprint("UNKNOWN", i)).Err()
+		}
+	})
+	for range 50 {
+		b.metrics(t)
+	}
+	requests.Wait()
+	durations := b.metrics(t)["db.client.operation.duration"].(metricdata.Histogram[float64])
+	for _, point := range durations.DataPoints {
+		app, _ := point.Attributes.Value("app")
+		system, _ := point.Attributes.Value("db.system.name")
+		require.Equal(t, []string{"limits", "redis"}, []string{app.AsString(), system.AsString()})
 	}
 }
 

@@ -33,7 +33,7 @@ func (o *Observer) of(p *redislanes.PoolInfo) *poolAttrs {
 }
 
 func (o *Observer) newPoolAttrs(p *redislanes.PoolInfo) *poolAttrs {
-	node := append(append([]attribute.KeyValue(nil), o.common...), serverAttrs(p.Addr)...)
+	node := append(o.common.ToSlice(), serverAttrs(p.Addr)...)
 	node = append(node, roleKey.String(p.Role))
 	all := o.poolAttrs(p.Addr, p.Role)
 	return &poolAttrs{
@@ -45,7 +45,7 @@ func (o *Observer) newPoolAttrs(p *redislanes.PoolInfo) *poolAttrs {
 
 // poolAttrs are the attributes of a pool: a node that is promoted has two.
 func (o *Observer) poolAttrs(addr, role string) []attribute.KeyValue {
-	return append(append([]attribute.KeyValue(nil), o.common...), semconv.DBClientConnectionPoolName(addr+"/"+role))
+	return append(o.common.ToSlice(), semconv.DBClientConnectionPoolName(addr+"/"+role))
 }
 
 func (o *Observer) waited(w redislanes.WaitInfo) {

@@ -100,10 +100,10 @@ func (o *Observer) Close() error {
 
 func (o *Observer) observe(to metric.Observer, s redislanes.Stats) {
 	m := &o.instruments.observed
-	common := attribute.NewSet(o.common...)
-	to.ObserveInt64(m.slots, int64(s.Slots), metric.WithAttributeSet(common))
+	common := metric.WithAttributeSet(o.common)
+	to.ObserveInt64(m.slots, int64(s.Slots), common)
 	each := func(c metric.Int64ObservableCounter, n uint64, a attribute.KeyValue) {
-		to.ObserveInt64(c, int64(n), metric.WithAttributeSet(common), metric.WithAttributes(a))
+		to.ObserveInt64(c, int64(n), common, metric.WithAttributes(a))
 	}
 	each(m.redirects, s.Moved, kindKey.String("moved"))
 	each(m.redirects, s.Ask, kindKey.String("ask"))
