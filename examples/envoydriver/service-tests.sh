@@ -23,10 +23,32 @@ export GOWORK=off
 version=v1.4.1-0.20260122083618-3fb702589d36
 driver=$PWD root=$(cd ../.. && pwd)
 
+# The tests start a server on one port themselves. The other ports are those of the servers below.
+own=6383
+singles=(6379 6380 6381 6382 6361)
+primaries=(6392 6397)
+replicas=(6393 6398)
+clusters=(6386 6387 6388 6389 6390 6391)
+sentinels=(26394 26395 26396 26399 26400 26401)
+
+# free PORT... ends the script if something listens on one of the ports. Servers of others would be
+# flushed and shut down.
+free() {
+	local port
+	for port in "$@"; do
+		! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || {
+			echo "port $port is in use: the tests need it, stop what listens on it" >&2
+			exit 1
+		}
+	done
+}
+free $own
+[ $what != all ] || free "${singles[@]}" 16381 16382 16361 "${primaries[@]}" "${replicas[@]}" "${clusters[@]}" "${sentinels[@]}"
+
 tmp=$(mktemp -d)
 pids=()
 on_exit() {
-	redis-cli -p 6383 shutdown nosave >/dev/null 2>&1 || true # of a test that panicked
+	redis-cli -p $own shutdown nosave >/dev/null 2>&1 || true # of a test that panicked
 	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
 	wait
 	rm -rf "$tmp"
@@ -47,7 +69,6 @@ leaves() {
 	}' | LC_ALL=C sort
 }
 
-! redis-cli -p 6383 ping >/dev/null 2>&1 || { echo 'port 6383 is in use' && exit 1; }
 go mod download "github.com/envoyproxy/ratelimit@$version"
 source=$(go env GOMODCACHE)/github.com/envoyproxy/ratelimit@$version
 
@@ -154,17 +175,15 @@ serve 6380
 serve 6381 "${password[@]}" "${tls[@]}" --tls-port 16381 --tls-auth-clients no
 serve 6382 "${password[@]}" "${tls[@]}" --tls-port 16382 --tls-auth-clients no
 serve 6361 "${password[@]}" "${tls[@]}" --tls-port 16361 --tls-auth-clients yes
-for primary in 6392 6397; do
-	serve $primary "${password[@]}"
-	serve $((primary + 1)) "${password[@]}" --replicaof 127.0.0.1 $primary --masterauth password123
+for i in 0 1; do
+	serve "${primaries[i]}" "${password[@]}"
+	serve "${replicas[i]}" "${password[@]}" --replicaof 127.0.0.1 "${primaries[i]}" --masterauth password123
 done
-clusters=(6386 6387 6388 6389 6390 6391)
 for port in "${clusters[@]}"; do
 	serve "$port" "${password[@]}" --cluster-enabled yes
 done
-answers 6381 6382 6361 6392 6393 6397 6398 "${clusters[@]}"
-for port in 26394 26395 26396; do watch $port 6392; done
-for port in 26399 26400 26401; do watch $port 6397; done
+answers "${singles[@]}" "${primaries[@]}" "${replicas[@]}" "${clusters[@]}"
+for i in "${!sentinels[@]}"; do watch "${sentinels[i]}" "${primaries[i / 3]}"; done
 for first in 0 3; do
 	redis-cli --cluster create $(printf "127.0.0.1:%s " "${clusters[@]:first:3}") --cluster-replicas 0 --cluster-yes >"$tmp/create" 2>&1 ||
 		{ cat "$tmp/create" && exit 1; }
@@ -178,7 +197,7 @@ for service in "${services[@]}"; do
 	echo "== integration tests: $service"
 	cd "$tmp/$service"
 	cp "$cert" "$key" test/integration
-	for port in 6379 6380 6381 6382 6361 6392 6397 "${clusters[@]}"; do
+	for port in "${singles[@]}" "${primaries[@]}" "${clusters[@]}"; do
 		redis-cli -p "$port" flushall >/dev/null 2>&1
 	done
 	run -v -skip Memcache || true
