@@ -123,13 +123,24 @@ func TestRedirectForAnotherSlot(t *testing.T) {
 			t.Parallel()
 			e := redistest.StartEmulated(t, 2)
 			client := open(t, cluster.Config{}, e.Addrs())
-			text := kind + " " + strconv.Itoa(int(cluster.Slot("k"))+1) + " " + e.Addrs()[0]
+			slot, other := cluster.Slot("k")+1, e.Addrs()[0]
+			owner := client.Primary(slot)
+			if owner == other {
+				other = e.Addrs()[1]
+			}
+			text := kind + " " + strconv.Itoa(int(slot)) + " " + other
 			count := refuse(e, 1<<30, text, "INCRBY", "k")
 			p := pipeline.New(client)
 			p.IncrBy("k", 1)
 			require.ErrorContains(t, p.Do(within(t, 5*time.Second)), kind)
 			require.EqualValues(t, 1, count.Load())
+			action := radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				return conn.Do(ctx, radix.Cmd(nil, "INCRBY", "k", "1"))
+			})
+			require.ErrorContains(t, client.Do(within(t, 5*time.Second), action), kind)
+			require.EqualValues(t, 2, count.Load())
 			require.Zero(t, client.Stats().Moved+client.Stats().Ask)
+			require.Equal(t, owner, client.Primary(slot))
 		})
 	}
 }

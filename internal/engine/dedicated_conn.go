@@ -38,7 +38,7 @@ type seen struct {
 	refusal bool  // a command was refused
 	some    bool  // a command has run
 	wrote   bool  // a command that may write has run
-	unsent  bool  // the connection ended before any command of the last exchange was sent
+	unsent  bool  // the connection ended before the commands of the last exchange were sent that have no reply
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -81,7 +81,7 @@ func (s *sharedSeen) failed(commands [][]byte, replies []byte, err error, addr s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unsent := errors.Is(err, redislanes.ErrNotSent)
-	s.all.unsent = unsent && len(replies) == 0 && !saysNothing(err)
+	s.all.unsent = unsent && !saysNothing(err)
 	replied := 0
 	for rest := replies; len(rest) > 0; replied++ {
 		_, rest = resp.Cut(rest)

@@ -24,7 +24,7 @@ var redirects = []promise{
 		{fault: "a redirect from another client is believed", at: "internal/engine.saidBy",
 			by: instead("by.Addr != addr", "false"), tests: "./cluster TestForeignErrorsTeachNothing"},
 		{fault: "a redirect for another slot in a dedicated action moves that slot", at: "internal/engine.dedicatedAction.follow",
-			by: never("d.slot", "to.Slot"), tests: "./internal/sim/scenes TestMadeUpRedirect"},
+			by: never("d.slot", "to.Slot"), tests: "./cluster TestRedirectForAnotherSlot"},
 	}},
 	{"a circle of redirects is waited out within the retry window", []mutant{
 		{fault: "a circle of redirects fails a command at once", at: "internal/engine.retry.follow",
