@@ -6,7 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -36,6 +39,14 @@ type owed struct {
 	more  bool      // the hits are to be counted, and not given back
 	near  place     // if it is a settlement: the key that the near cache forgets when hits were given back
 	lease *keyLease // that returns it; of those for handBack
+}
+
+// key returns its key in Redis.
+func (o *owed) key() string {
+	if o.draw != nil {
+		return o.draw.key
+	}
+	return o.hit.Prefix + o.hit.Key
 }
 
 // became says what the hits are once Redis has taken them.
@@ -202,8 +213,15 @@ func (b *backlog) taken(o *owed) {
 	}
 }
 
-// didNotRun reports whether the error proves that the command did not run. A reply that
-// cannot be read proves nothing.
+// didNotRun reports whether the error proves that the command did not run: it was not sent, or the server
+// has replied with an error such as NOPERM. A reply that cannot be read proves nothing.
 func didNotRun(err error) bool {
-	return errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused)
+	var said resp3.SimpleError
+	switch {
+	case errors.Is(err, redislanes.ErrUnknownOutcome):
+		return false
+	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused):
+		return true
+	}
+	return errors.As(err, &said) && !fate.Of([]byte(said.S)).MayHaveRun()
 }

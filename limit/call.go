@@ -227,7 +227,7 @@ func (c *call) decide(l *Limiter) {
 			a.decideWithout(l, d, err)
 		} else {
 			a.judge(d)
-			a.help(d)
+			a.help(l, d)
 			a.teach(d)
 		}
 		d.counted = a.counted

@@ -12,7 +12,8 @@ import (
 // limited.
 //
 // A denied request gets the status 429 with a Retry-After of a second, or without one if the
-// limit is 0. A request that is denied without Redis, by FailClosed, gets 503. Like
+// limit is 0. A request that is denied without Redis, by FailClosed, gets 503. If the Concurrency
+// was not made by [Limiter.Concurrency], all requests get 500. Like
 // [Limiter.Handler], it adds RateLimit-Policy, with the quota unit concurrent-requests, and
 // RateLimit, with the free places.
 //

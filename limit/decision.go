@@ -37,8 +37,8 @@ type Decision struct {
 	ResetAfter time.Duration
 
 	// RetryAfter is the time until the request may be allowed, if nobody else uses the key. It
-	// is 0 if the request was allowed, if it was not asked about, or if Err is set: choose a time
-	// then. It is [Never] if the request costs more than the limit. The cost of
+	// is 0 if the request was allowed or was not asked about. It is also 0 if Err is set: then choose
+	// a time yourself. It is [Never] if the request costs more than the limit. The cost of
 	// earlier requests of the call with the same limit and key counts, too.
 	RetryAfter time.Duration
 

@@ -55,17 +55,22 @@ func (s *leases) flowIn(of *Limit, tokens lease.Stretch) time.Time {
 	return s.epoch.Add(tokens.At + time.Duration(float64(tokens.N)*of.rule.perToken()))
 }
 
-// handBack returns hits behind the callers' backs. The caller is inside.
+// handBack returns hits behind the callers' backs, those of each node by themselves: a silent node delays
+// the returns of its own keys alone. The caller is inside.
 func (l *Limiter) handBack(back []owed) {
-	if len(back) == 0 {
-		return
+	ofNode := make(map[string][]owed)
+	for _, o := range back {
+		node := l.nodeOf(o.key())
+		ofNode[node] = append(ofNode[node], o)
 	}
-	l.inside.Stay()
-	go func() {
-		defer l.inside.Leave()
-		l.backlog.offer(back)
-		for _, o := range back {
-			o.lease.hasReturned()
-		}
-	}()
+	for _, some := range ofNode {
+		l.inside.Stay()
+		go func() {
+			defer l.inside.Leave()
+			l.backlog.offer(some)
+			for _, o := range some {
+				o.lease.hasReturned()
+			}
+		}()
+	}
 }

@@ -64,7 +64,8 @@ func addFields(h http.Header, policy, state string) {
 
 // Fields returns the values of the fields RateLimit-Policy and RateLimit for the result and
 // its requests, as [Limiter.Handler] sets them. Do not set an empty field. Each limit is in
-// a field once. If several requests ask about it, RateLimit has the fewest hits remaining.
+// a field once. If several requests ask about it, RateLimit has the fewest hits remaining. Limits
+// of one name are different ones if their quotas or windows differ.
 func (r Result) Fields(requests []Request) (policy, state string) {
 	var policies, states []byte
 	requests = requests[:min(len(r.Each), len(requests))]
@@ -73,16 +74,22 @@ func (r Result) Fields(requests []Request) (policy, state string) {
 			continue
 		}
 		rule := &requests[i].Limit.rule
-		ofName := func(q Request) bool { return q.Limit.made() && !q.Limit.rule.Shadow && q.Limit.rule.Name == rule.Name }
-		if slices.ContainsFunc(requests[:i], ofName) {
+		quota, span := rule.policy()
+		same := func(q Request) bool {
+			if !q.Limit.made() || q.Limit.rule.Shadow || q.Limit.rule.Name != rule.Name {
+				return false
+			}
+			n, w := q.Limit.rule.policy()
+			return n == quota && w == span
+		}
+		if slices.ContainsFunc(requests[:i], same) {
 			continue
 		}
-		quota, span := rule.policy()
 		policies = appendItem(policies, rule.Name, 'q', quota, 'w', span)
 		var least *Decision
 		for j := i; j < len(requests); j++ {
 			d := &r.Each[j]
-			if known := d.Err == nil && (d.Allowed || d.ResetAfter > 0); known && ofName(requests[j]) && (least == nil || d.Remaining < least.Remaining) {
+			if known := d.Err == nil && (d.Allowed || d.ResetAfter > 0); known && same(requests[j]) && (least == nil || d.Remaining < least.Remaining) {
 				least = d
 			}
 		}

@@ -123,6 +123,12 @@ func TestFieldsOfSeveralKeys(t *testing.T) {
 		policy, state := l.Allow(t.Context(), both...).Fields(both)
 		require.Equal(t, `"user";q=2;w=3600`, policy)
 		require.Equal(t, `"user";r=0;t=3600`, state)
+
+		short := l.must(t, Rule{Name: "user", Limit: 10, Window: time.Minute})
+		both = []Request{{Limit: short, Key: "c"}, {Limit: user, Key: "c"}}
+		policy, state = l.Allow(t.Context(), both...).Fields(both)
+		require.Equal(t, `"user";q=10;w=60, "user";q=2;w=3600`, policy)
+		require.Equal(t, `"user";r=9;t=60, "user";r=1;t=3600`, state)
 	})
 }
 

@@ -219,6 +219,7 @@ func (s *leases) stop(shares func(*Limit) bool, key string, drop bool) (all []st
 				k.mu.Lock()
 				left := k.Left()
 				k.Lose(left)
+				k.line.Drop(left)
 				k.over, k.number, k.unsent = true, math.MaxInt64, nil
 				k.mu.Unlock()
 				if all = append(all, stopped{k, left}); drop {

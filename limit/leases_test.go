@@ -283,6 +283,80 @@ func TestLeaseWithoutRedis(t *testing.T) {
 	})
 }
 
+// TestLeaseOfAKeyThatIsHitRarely: a key is hit less often than before, and Redis has no hits left. The call
+// is allowed as long as the lease has hits.
+func TestLeaseOfAKeyThatIsHitRarely(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				l := w.limiter(t, Config{NearCache: -1})
+				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+				other := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm, NoLease: true})
+				atWindow(time.Hour)
+				for _, hits := range []int{12, 5, 0} { // in a tick
+					time.Sleep(lease.SlowTick - time.Since(l.leases.epoch)%lease.SlowTick)
+					for range hits {
+						require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
+						time.Sleep(lease.SlowTick / 16)
+					}
+				}
+				left := l.leases.find(limit, "k").Left()
+				require.Positive(t, left)
+				for l.Allow(t.Context(), Request{Limit: other, Key: "k"}).Allowed {
+				}
+				for range left {
+					require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
+				}
+				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
+			})
+		})
+	}
+}
+
+// TestReturnsBesideASilentNode: it delays the returns of its own keys' leases alone.
+func TestReturnsBesideASilentNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l, keys := w.limiter(t, Config{}), manyKeys(9)
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		for _, key := range keys {
+			warm(t, l, Request{Limit: limit, Key: key})
+		}
+		for _, key := range keys { // so that all are returned in one look
+			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: key}).Allowed)
+		}
+		silent := w.model.Nodes()[0].Addr()
+		defer w.net.Impose("", silent, simnet.Conditions{Latency: time.Hour})()
+		returning := func() (own, others int) {
+			for _, key := range keys {
+				k := l.leases.find(limit, key)
+				if k == nil {
+					continue
+				}
+				k.mu.Lock()
+				switch {
+				case k.returning == 0:
+				case l.nodeOf(limit.heads(k.number).now+key) == silent:
+					own++
+				default:
+					others++
+				}
+				k.mu.Unlock()
+			}
+			return own, others
+		}
+		for own := 0; own == 0; own, _ = returning() {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(5 * lease.Tick)
+		own, others := returning()
+		require.Positive(t, own)
+		require.Zero(t, others)
+	})
+}
+
 // TestIdleLease: its hits are returned soon, and it ends.
 func TestIdleLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -146,7 +146,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 // Close waits for running calls, gives back the hits of denied calls and of leases, and releases the
 // holds that are left. Each of the last two steps takes the budget at most. Then it waits up to five
 // seconds for commands in flight that no caller waits for. Later calls are decided without Redis,
-// with redislanes.ErrClosed.
+// with redislanes.ErrClosed. The error is nil, except of a Limiter that New has not made.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade

@@ -32,11 +32,11 @@ func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
 
 // help allows a hit that Redis alone has no room for: the lease gives what is counted beyond the limit. Redis
 // has now counted these hits twice, as the call's and as the lease's. One of the two is returned.
-func (a *ask) help(d *Decision) {
-	k := a.lease
-	if d.Allowed || k == nil || a.look || a.draw != nil {
+func (a *ask) help(l *Limiter, d *Decision) {
+	if d.Allowed || a.look || a.draw != nil || !a.hasLease(l) {
 		return
 	}
+	k := a.lease
 	excess := a.used() - a.limit.rule.Limit
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,13 +49,22 @@ func (a *ask) help(d *Decision) {
 	}
 }
 
+// hasLease reports whether the key of a hit that Redis has denied has a lease. If the key is not hit often any
+// more, nobody has looked yet.
+func (a *ask) hasLease(l *Limiter) bool {
+	if a.lease == nil && !a.charge {
+		a.findLease(l)
+	}
+	return a.lease != nil
+}
+
 // drawAgain asks a bucket again for hits that it and the lease of their key have together. If that
 // fails, the call is denied.
 func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 	for i := range c.asks {
 		a := &c.asks[i]
 		b := a.draw
-		if b == nil || b.err != nil || b.allowed || a.look || a.charge || a.lease == nil || !a.takeMissing(l, a.cost-b.remaining) {
+		if b == nil || b.err != nil || b.allowed || a.look || a.charge || !a.hasLease(l) || !a.takeMissing(l, a.cost-b.remaining) {
 			continue
 		}
 		d := newDraw(a.place.String(), &a.limit.rule, a.cost-a.excess, l.now(), 0)
@@ -74,7 +83,7 @@ func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 
 // takeMissing takes so many tokens from the lease, or none if it has fewer. Redis has to have the others.
 func (a *ask) takeMissing(l *Limiter, n int64) bool {
-	if n <= 0 || n >= a.cost {
+	if n <= 0 || n > a.cost {
 		return false
 	}
 	k := a.lease

@@ -257,6 +257,27 @@ func TestResetTellsWhatIsUnused(t *testing.T) {
 	})
 }
 
+// TestStoppedLeaseHasNoTokens: what a Reset has told as unused is not told again when its time has come.
+func TestStoppedLeaseHasNoTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := new(ledger)
+		l := newWorld(t).limiter(t, Config{Observer: seen})
+		q := Request{Limit: l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: TokenBucket}), Key: "k"}
+		warm(t, l, q)
+		synctest.Wait()
+		before := seen.sums()[HitsUnused]
+		stopped := l.leases.stop(func(*Limit) bool { return true }, "k", false)
+		require.Len(t, stopped, 1)
+		require.Positive(t, stopped[0].unused)
+		time.Sleep(time.Minute)
+		for range 10 { // until the lease is looked at
+			require.True(t, l.Allow(t.Context(), q).Allowed)
+		}
+		require.Equal(t, before, seen.sums()[HitsUnused])
+		require.Zero(t, stopped[0].Left())
+	})
+}
+
 // TestRefillDuringPause: hits that a lease has asked for are not lost if the server replies only
 // after the budget.
 func TestRefillDuringPause(t *testing.T) {

@@ -44,16 +44,12 @@ func (l *ledger) sums() [HitsKinds]int64 {
 func TestReturnIsTriedAgain(t *testing.T) {
 	for name, disturb := range map[string]func(w *world) (end func()){
 		"refused": func(w *world) func() {
-			for _, n := range w.model.Nodes() {
-				n.Refuse("decrby", model.OutOfSpace, 0)
-				n.Refuse("incrby", model.OutOfSpace, 0)
-			}
-			return func() {
-				for _, n := range w.model.Nodes() {
-					n.Refuse("decrby", "", 0)
-					n.Refuse("incrby", "", 0)
-				}
-			}
+			w.refuseAll(model.OutOfSpace, "incrby", "decrby")
+			return func() { w.refuseAll("", "incrby", "decrby") }
+		},
+		"forbidden": func(w *world) func() {
+			w.refuseAll("NOPERM this user has no permissions to run this command", "incrby", "decrby")
+			return func() { w.refuseAll("", "incrby", "decrby") }
 		},
 		"slow": func(w *world) func() {
 			w.net.Impose("", "", simnet.Conditions{Latency: 300 * time.Millisecond})

@@ -157,23 +157,24 @@ func TestSettleWhatWasNotCounted(t *testing.T) {
 		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
 		shadow := l.must(t, Rule{Name: "shadow", Limit: 1, Window: time.Hour, Shadow: true})
 		atWindow(time.Hour)
-		for _, n := range w.model.Nodes() {
-			n.Refuse("incrby", model.OutOfSpace, 0)
+		for key, text := range map[string]model.Refusal{
+			"refused":   model.OutOfSpace,
+			"forbidden": "NOPERM this user has no permissions to run the 'incrby' command",
+		} {
+			w.refuseAll(text, "incrby")
+			r, result := l.Reserve(t.Context(), Request{Limit: tokens, Key: key, Cost: 400})
+			require.True(t, result.Allowed)
+			require.ErrorContains(t, result.Err, string(text))
+			w.refuseAll("", "incrby")
+			require.NoError(t, r.Settle(t.Context(), 30))
+			require.EqualValues(t, 30, l.count(t, tokens, key))
 		}
-		r, result := l.Reserve(t.Context(), Request{Limit: tokens, Key: "refused", Cost: 400})
-		require.True(t, result.Allowed)
-		require.ErrorIs(t, result.Err, redislanes.ErrRefused)
-		for _, n := range w.model.Nodes() {
-			n.Refuse("incrby", "", 0)
-		}
-		require.NoError(t, r.Settle(t.Context(), 30))
-		require.EqualValues(t, 30, l.count(t, tokens, "refused"))
 
 		requests := []Request{
 			{Limit: tokens, Key: "k", Cost: 400}, {Limit: tokens, Key: "k", Cost: 10, Look: true},
 			{Limit: shadow, Key: "k", Cost: 5}, {Limit: shadow, Key: "k", Cost: 5, Charge: true},
 		}
-		r, result = l.Reserve(t.Context(), requests...)
+		r, result := l.Reserve(t.Context(), requests...)
 		require.True(t, result.Allowed)
 		require.NoError(t, r.Settle(t.Context(), 500, 7, 7, 7))
 		require.EqualValues(t, 500, l.count(t, tokens, "k"))

@@ -60,6 +60,15 @@ func (l *Limiter) must(t *testing.T, r Rule) *Limit {
 	return limit
 }
 
+// refuseAll has all nodes refuse the commands with the text, or run them again if it is empty.
+func (w *world) refuseAll(text model.Refusal, commands ...string) {
+	for _, n := range w.model.Nodes() {
+		for _, command := range commands {
+			n.Refuse(command, text, 0)
+		}
+	}
+}
+
 // count returns what is counted on the key, without a hit.
 func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -53,7 +54,8 @@ func TestRefusalsThatPass(t *testing.T) {
 // TestBusyServerIsUsedSoon: a server that answers each dial with BUSY or LOADING is used within
 // 100 ms once it has finished, however long it took.
 func TestBusyServerIsUsedSoon(t *testing.T) {
-	for _, text := range []string{"BUSY Redis is busy running a script.", "LOADING Redis is loading the dataset in memory"} {
+	texts := []string{"BUSY Redis is busy running a script.", "LOADING Redis is loading the dataset in memory"}
+	for _, text := range slices.Repeat(texts, 5) { // pauses have a random part
 		synctest.Test(t, func(t *testing.T) {
 			var finished atomic.Bool
 			dial := func(context.Context, string, string) (net.Conn, error) {

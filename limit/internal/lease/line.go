@@ -97,7 +97,7 @@ func (l *Line) Give(s Stretch) {
 
 // Drop takes tokens off the end, of which the line must have as many, and returns them.
 func (l *Line) Drop(n int64) (dropped []Stretch) {
-	for n > 0 {
+	for l != nil && n > 0 {
 		last := &l.stretches[len(l.stretches)-1]
 		some := min(n, last.N)
 		ahead := float64(last.N-some) * l.per
