@@ -110,9 +110,9 @@ func (c cause) As(target any) bool { return errors.As(c.error, target) }
 //
 // Some refusals may end soon: BUSY, LOADING, MASTERDOWN, CLUSTERDOWN, OOM and others of ErrRefused,
 // too many clients, a text that no server sends, and a refusal of what Dialer.Credentials returned.
-// After these the connection is dialled again with backoff, commands are sent again within
-// cluster.Config.RetryWindow, and cluster.Config.New waits, for a text that no server sends five
-// seconds. Any other refusal is final.
+// After these the pool dials again with backoff. Commands are retried within
+// cluster.Config.RetryWindow. cluster.Config.New waits, too. If no Redis or Valkey server sends the
+// text, New waits for five seconds at most. Any other refusal is final.
 type HandshakeError struct {
 	Command string // the refused command, such as AUTH, or "TLS"; "" if the server refuses every command, or is no Redis server
 	Reply   string // the server's error, quoted; "" if there is none
@@ -152,7 +152,8 @@ func (e *HandshakeError) Code() string {
 	return code
 }
 
-// A DecodeError says that a reply does not fit its receiver. It does not print its cause, since
+// A DecodeError says that a reply does not fit its receiver, or that the receiver panicked. The
+// command has run: do not repeat it. A DecodeError does not print its cause, since
 // radix's error texts show the reply and, in a radix.Pipeline, the command. errors.Is and
 // errors.As look into the cause.
 type DecodeError struct {

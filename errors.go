@@ -34,10 +34,16 @@ var (
 // and that might run later or elsewhere: MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING,
 // MASTERDOWN, READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover, OOM, MISCONF.
 //
-// The client has sent them again for as long as its settings and the context allow; the text
-// of the [Error] says how long that was. It does not send commands again after OOM and
-// MISCONF, which do not pass within moments. A command that may have run before it was
-// refused has [ErrUnknownOutcome] instead.
+// The client has sent them again for as long as its settings and the context allow. The text
+// of the [Error] says how long that was. It does not send a command again
+//
+//   - after OOM and MISCONF, which do not pass within moments,
+//   - inside radix.WithConn, once its function has the connection,
+//   - for a node of Client.Clients, ForEachPrimary or ForEachReplica,
+//   - with a negative cluster.Config.RetryWindow, except that it follows MOVED and ASK,
+//   - once a later command of its slot in the same pipeline has run.
+//
+// A command that may have run before it was refused has [ErrUnknownOutcome] instead.
 var ErrRefused = errors.New("refused by the server")
 
 var (
@@ -46,7 +52,8 @@ var (
 	ErrExhausted = fmt.Errorf("pool exhausted: %w", ErrNotSent)
 
 	// ErrClosed says that the client, pool, Counters or Limiter was closed; the text
-	// of the error says which. It wraps ErrNotSent.
+	// of the error says which. It wraps ErrNotSent. A command in flight at Close also has it,
+	// with the outcome ErrUnknownOutcome. Ask for the outcome first.
 	ErrClosed = fmt.Errorf("closed: %w", ErrNotSent)
 
 	// ErrShared refuses a command that needs a dedicated connection and came to a shared one:
@@ -69,8 +76,9 @@ var (
 // cluster.Config.RetryWindow.
 var ErrNoOwner = errors.New("no node serves the slot")
 
-// ErrDown says that the server is down or suspect. Commands for it fail with ErrDown at once,
-// until the server answers again.
+// ErrDown says that the server is down or suspect. The client retries commands for it within
+// cluster.Config.RetryWindow. After that, they fail with ErrDown at once, until the server answers
+// again. If the server is silent, calls that have less time left than RetryWindow fail at once.
 //
 //   - A server is down if the pool has no connection, and its last dial failed or its last
 //     connection stalled. Connections on which a user waits for data do not count.

@@ -38,9 +38,15 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 //
 // If the context has no deadline, a call to a silent server ends within pool.Options.PauseTimeout
 // after its reply was due: for a command that blocks, when its own timeout has passed. These wait
-// until the context ends: a command that blocks without a timeout, a subscriber, a call that waits
-// for a connection of a full pool, and inside radix.WithConn a command that the client does not know:
-// it asks COMMAND INFO about a module's command when that is used for the first time.
+// until the context ends:
+//
+//   - a command that blocks without a timeout,
+//   - a subscriber,
+//   - a call that waits for a connection of a full pool,
+//   - inside radix.WithConn, a command that the client does not know: it asks COMMAND INFO about a
+//     module's command when that is used for the first time,
+//   - with [WhileContextLasts] as Config.RetryWindow, a call that is retried, as while its node is
+//     down or silent.
 //
 // Outside of radix.WithConn, [redislanes.ErrShared] refuses commands that change their
 // connection. It also refuses WAIT and WAITAOF, which wait for the writes of their own
@@ -90,12 +96,16 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // not mix the cursors of two, and a reader does not see an older value after a newer one.
 // Commands without a key also go to one replica. If the replica does not answer, another
 // replica of the slot does, or else the primary. [Config.Zone] prefers replicas that are near.
-// A command that may do more than read goes to the primary, and takes the rest of its
-// radix.Pipeline along. EVAL, EVALSHA and FCALL count as such. To read with a
-// script, use EVAL_RO, EVALSHA_RO or FCALL_RO. In a radix.Pipeline, a module's command
-// that the servers do not describe counts as such, too. Commands without a key go to a replica
-// unless they are scripts or PUBLISH, so SCRIPT LOAD and CONFIG SET take effect there. Functions of
-// radix.WithConn run on the replica whatever they do.
+//
+// A command that may do more than read goes to the primary. The rest of its radix.Pipeline goes
+// there, too. These commands may do more than read:
+//
+//   - a command that writes,
+//   - EVAL, EVALSHA and FCALL (to read with a script, use EVAL_RO, EVALSHA_RO or FCALL_RO),
+//   - in a radix.Pipeline, a module's command that the servers do not describe.
+//
+// Commands without a key go to a replica unless they are scripts or PUBLISH, so SCRIPT LOAD and
+// CONFIG SET take effect there. Functions of radix.WithConn run on the replica whatever they do.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }
@@ -141,7 +151,7 @@ func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }
 // Close closes all connections at once. Commands in flight end with an error that wraps
 // ErrClosed. It returns when no goroutine of the client is left. A function of the program that
 // does not return within three seconds, such as NetDial or a log, is left behind. Closing again
-// does nothing.
+// does nothing. The error is nil, except on a Client that New has not made.
 func (c *Client) Close() error { return c.engine().Close() }
 
 // String describes the client.

@@ -41,7 +41,8 @@ type Config struct {
 	// RetryWindow is how long, after an outage begins, the client retries commands that did
 	// not run, with backoff and full jitter and within the context. These are commands
 	//
-	//   - that were not sent,
+	//   - that were not sent, except after [redislanes.ErrExhausted] and after a final refusal of
+	//     the handshake ([redislanes.HandshakeError]),
 	//   - that the server refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN,
 	//     READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover,
 	//   - that have followed MaxRedirects and are redirected once more,

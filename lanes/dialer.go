@@ -25,7 +25,8 @@ type Dialer struct {
 
 	// Credentials, if not nil, returns the username and password for each dial. The fields above
 	// must then be empty. So a password can change while the program runs. Its error fails the
-	// dial. Many goroutines call it.
+	// dial. Credentials must be safe for concurrent use by many goroutines. Its context ends after
+	// Timeout. The client waits for at most 100 ms more, and then leaves the call behind.
 	//
 	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client
 	// calls it again. New does so until its context ends. Commands are retried within
@@ -67,8 +68,9 @@ type Dialer struct {
 	// CLIENT SETINFO is used all the same.
 	NoSetInfo bool
 
-	// Timeout bounds connecting, the TLS handshake and authentication
-	// together. Default 5 s, at least 1 ms. If an address of a name does not answer within
+	// Timeout bounds Credentials, connecting, the TLS handshake and authentication
+	// together. A call of Credentials or NetDial that lasts 100 ms longer is left behind.
+	// Default 5 s, at least 1 ms. If an address of a name does not answer within
 	// 300 ms, the name's next address is dialled beside it.
 	Timeout time.Duration
 
@@ -89,6 +91,9 @@ type Dialer struct {
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer. The network is "tcp",
 	// or "unix" for the path of a socket. Set TLS for TLS; do not make it in NetDial.
+	// NetDial must be safe for concurrent use by many goroutines. Its context ends after Timeout,
+	// which includes the time of Credentials. The client waits for at most 100 ms more. A
+	// connection that NetDial returns after that is closed.
 	//
 	// A connection that is no *net.TCPConn or *net.UnixConn is read and written by two
 	// goroutines of its own, which costs each call some microseconds. Callers' deadlines hold

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// A Strategy chooses a lane for a batch and returns its index, 0 to set.Len()-1. The set is not
-// empty. If the lane is full, the lanes after it are tried in turn.
+// A Strategy chooses a lane for a batch and returns its index, 0 to set.Len()-1. Any other number,
+// taken as unsigned, counts modulo set.Len(). The set is not empty. If the lane is full, the lanes
+// after it are tried in turn.
 //
 // It runs for every batch, on many goroutines, without a lock held. It must be safe for
 // concurrent use, fast, and must not block. If it panics, its batch fails as not sent.

@@ -7,9 +7,9 @@
 //
 // A request is a span of kind client: one pipeline, one batch of pipeline.Counters, one
 // command or script, or one action with a dedicated connection. Its parent is the span in the
-// context of the call. If its commands went to several nodes, or were retried or failed, each
-// group of commands that travelled together is a span below it. Nothing is built for a
-// span that is not recorded.
+// context of the call. If its commands went to several nodes, or were redirected, retried or
+// failed, each group of commands that travelled together is a span below it. Nothing is built
+// for a span that is not recorded.
 //
 // No key, value or argument is in any span or metric, and no text of a server: only
 // names of commands, addresses of nodes, error codes of a fixed list, numbers and

@@ -50,7 +50,7 @@ func (o *observables) make(m metric.Meter) error {
 	o.slots, failed[8] = m.Int64ObservableUpDownCounter("redislanes.slots.owned", metric.WithUnit("{slot}"),
 		metric.WithDescription("Slots that have a node; 16384 in a healthy cluster."))
 	o.down, failed[9] = m.Int64ObservableUpDownCounter("redislanes.node.down", metric.WithUnit("{node}"),
-		metric.WithDescription("1 while a node is down or suspect and its commands fail at once."))
+		metric.WithDescription("1 while a node is down or suspect. Once RetryWindow has passed, its commands fail at once."))
 	return errors.Join(failed[:]...)
 }
 

@@ -250,7 +250,7 @@ func (c *Counters) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.Stri
 // Close makes further calls of Hit fail with redislanes.ErrClosed. It waits for calls that are
 // running and for commands that are under way: until their contexts end, or for five seconds if
 // these have no end or their callers have left. Hits that travel with one that has no deadline have
-// five seconds, too. The client stays open.
+// five seconds, too. The client stays open. Close always returns nil.
 func (c *Counters) Close() error {
 	c.inside.Shut()
 	if c.end == nil {

@@ -92,9 +92,9 @@ type Options struct {
 	// 10 ms; negative for never.
 	PingEvery time.Duration
 
-	// MaxAge is how long a connection is used, less up to a tenth of it at random. Then it gets
-	// no more batches, and the pool closes it when nothing is in flight on it or its user has
-	// returned it. No command gets an unknown outcome by that. At most one connection in ten,
+	// A connection gets no more batches once it is MaxAge old, minus a random time of up to a
+	// tenth. The pool closes it when nothing is in flight on it, or when its user has returned
+	// it. No command gets an unknown outcome by that. At most one connection in ten,
 	// but at least one, leaves at a time, and none while the server cannot be dialled. Use it
 	// for servers and balancers that cut old connections, and for certificates and passwords
 	// that change. Default 0, which means no limit; at least 1 s.

@@ -8,7 +8,7 @@
 // [Cluster.Trouble] makes random faults from a seed.
 //
 // In a bubble of testing/synctest time is virtual: a minute of faults takes some
-// milliseconds, and deadlines are exact. Elsewhere time is real.
+// tenths of a second, and deadlines are exact. Elsewhere time is real.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		redis := sim.Start(t, sim.Config{})
