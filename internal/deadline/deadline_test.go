@@ -54,7 +54,10 @@ func TestPastDeadline(t *testing.T) {
 	})
 }
 
-type key struct{}
+type (
+	key   struct{}
+	other struct{}
+)
 
 // TestValues: a context has the values of its parent, and none once it is given
 // back.
@@ -64,6 +67,23 @@ func TestValues(t *testing.T) {
 	require.Equal(t, "v", c.Value(key{}))
 	all.End(c)
 	require.Nil(t, c.Value(key{}))
+}
+
+// TestKept: one that the program keeps has its values for ever and ends when it is given back, also if the
+// program was given another context that is made from it.
+func TestKept(t *testing.T) {
+	var all Contexts
+	c := all.Begin(context.WithValue(t.Context(), key{}, "v"), time.Now().Add(time.Hour))
+	inner := all.Begin(context.WithoutCancel(c), time.Now().Add(time.Hour))
+	Keep(context.WithValue(inner, other{}, "value"))
+	for _, kept := range []*Context{inner, c} {
+		all.End(kept)
+		<-kept.Done()
+		require.ErrorIs(t, kept.Err(), context.Canceled)
+		require.Equal(t, "v", kept.Value(key{}))
+		require.NotSame(t, kept, all.Begin(t.Context(), time.Now().Add(time.Hour)))
+	}
+	Keep(t.Context())
 }
 
 // TestChildren: a context that is made from one ends with it.

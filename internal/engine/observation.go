@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -48,8 +49,9 @@ func (o *observation) ended(r *Request) {
 	*o = observation{} // which holds no context longer than the request lasts
 }
 
-// beginRequest returns the context that the trace is given from now on.
+// beginRequest returns the context that the trace is given from now on, and which it may keep.
 func (c *Client) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
+	deadline.Keep(ctx)
 	return begin(c, "Trace.BeginRequest", c.cfg.Trace.BeginRequest, ctx, s)
 }
 
