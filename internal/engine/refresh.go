@@ -276,6 +276,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 		return nil, failed // an address that was not asked, or not waited for, has not failed to answer
 	}
 	votes.All, votes.Heard = true, heardNodes(t)
+	votes.Stays = votes.Stays || t.Map != nil && t.Map.Single && t.Primary(slots.NoKey).works()
 	chosen := votes.Choose()
 	if r.anew = chosen.Found; chosen.Map == nil {
 		return nil, failed
@@ -296,6 +297,7 @@ func (r *refresher) count(votes *slots.Poll, a answer, failed *cause.Unreachable
 		votes.Failed++
 		if withholds(a.err) {
 			votes.Withheld++
+			votes.Stays = votes.Stays || votes.Use != nil && votes.Use.Single && votes.Use.Claims[0].Addr == a.addr
 		}
 		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: a.err})
 		return

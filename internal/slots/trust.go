@@ -16,6 +16,10 @@ type Poll struct {
 	Withheld int    // of these, servers that answered, and give no map for now
 
 	Heard []string // addresses of our nodes that answer over connections that are open
+
+	// Stays says that the server in use, which has no cluster mode, is still there: it answers and gives no
+	// map for now, or connections to it work that are open.
+	Stays bool
 }
 
 // A Vote is one server's map and what is wrong with it.
@@ -91,6 +95,8 @@ func (p *Poll) Choose() Choice {
 		c := because(MadeAnew, m)
 		c.Found = found
 		return c
+	case p.Stays:
+		return Choice{Why: Nobody}
 	case len(p.of(another)) > 0:
 		return because(OnlyServer, fullest(p.of(another)))
 	case p.Use.Follows && len(p.of(asBefore)) == 0:

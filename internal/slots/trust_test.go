@@ -125,6 +125,8 @@ func TestChooseWithoutCluster(t *testing.T) {
 	require.Equal(t, NotYet, p.Choose().Why)
 	p.All = true
 	require.Equal(t, OnlyServer, p.Choose().Why)
+	p.Stays = true
+	require.Equal(t, Nobody, p.Choose().Why)
 	require.Equal(t, NoFlaw, p.Add("a:1", "", Single("a:1")))
 	require.Equal(t, Plain, p.Choose().Why)
 	require.Equal(t, "a:1", p.Choose().Map.Claims[0].Addr)
