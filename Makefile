@@ -107,7 +107,7 @@ faults: ## Run the fault tests alone, without -race, and with strict deadlines; 
 
 drill: ## Let a service run into outages, with Prometheus beside it: which alert fires, and when (minutes; DRILLFLAGS)
 	@scripts/ensure-deps.sh redis-server cc prometheus redis-exporter node-exporter >&2
-	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout 2h -run TestDrill ./drill -drill $(DRILLFLAGS)
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout 2h -run 'TestDrill|TestStartScript' ./drill -drill $(DRILLFLAGS)
 
 envoy: ## Run the tests of Envoy's rate limit service with examples/envoydriver in it
 	@scripts/ensure-deps.sh redis-server >&2

@@ -39,6 +39,7 @@ const (
 // Parameters are db, another way to name the database; client_name; protocol (2 or 3);
 // timeout and write_timeout (durations such as 500ms); standalone, lazy and warm
 // (true or false); and for Sentinels master_name, sentinel_username and sentinel_password.
+// timeout and write_timeout hold for connections to the Sentinels as well.
 //
 // Errors name the part that is wrong and never hold a password, or anything else
 // that stands before an @.
@@ -146,8 +147,11 @@ func (u parts) config() (c Config, addrs []string, err error) {
 	if isInPath && c.Dialer.Database != inPath {
 		return c, nil, fmt.Errorf("the database is %d in the path and %d in parameter db", inPath, c.Dialer.Database)
 	}
-	if c.Sentinel != nil && c.Sentinel.Primary == "" {
-		return c, nil, errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
+	if s := c.Sentinel; s != nil {
+		if s.Primary == "" {
+			return c, nil, errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
+		}
+		s.Dialer.Timeout, s.Dialer.WriteTimeout = c.Dialer.Timeout, c.Dialer.WriteTimeout
 	}
 	if err := c.Dialer.Validate(); err != nil {
 		return c, nil, err

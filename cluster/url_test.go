@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func TestParseURL(t *testing.T) {
@@ -56,6 +57,13 @@ func TestParseURL(t *testing.T) {
 	require.True(t, c.Standalone)
 	require.True(t, c.Lazy)
 	require.True(t, c.Warm)
+
+	c, _, err = cluster.ParseURL("redis-sentinel://a?master_name=m&timeout=500ms&write_timeout=1s")
+	require.NoError(t, err)
+	for _, d := range []lanes.Dialer{c.Dialer, c.Sentinel.Dialer} {
+		require.Equal(t, 500*time.Millisecond, d.Timeout)
+		require.Equal(t, time.Second, d.WriteTimeout)
+	}
 }
 
 // TestParseURLErrors: errors say which part is wrong, and never show what may be

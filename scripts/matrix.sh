@@ -58,14 +58,35 @@ full() {
 # What differs between servers: commands and their keys, handshakes, texts of
 # errors, sessions, redirects, slots that move, failovers, expiry.
 short_tests='TestTable|TestKeys|TestTraits|TestRealCluster|TestPasswordOfRealServer|TestMemberIsAsked|TestReshardAgain|TestRestartAlone'
-short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestSessionAgrees|TestLentComesBack|TestMigratingSlot|TestTryAgain'
+short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestDedicatedComesBack|TestNobodyInherits|TestDedicatedRedirects|TestMigratingSlot|TestTryAgain'
 short_tests+='|TestUnknownCommands|TestCommandsWithoutAKey|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
 short_packages=(./cluster ./internal/command ./internal/engine ./internal/faults ./internal/nodepool ./internal/servers ./internal/wire ./pipeline)
 
 # prepare_short builds the tests once for all servers.
 prepare_short() {
 	mkdir -p "$logs/tests"
-	go test -c -o "$logs/tests/" "${short_packages[@]}" && go -C internal/tests test -c -o "$logs/tests/" ./linear
+	go test -c -o "$logs/tests/" "${short_packages[@]}" && go -C internal/tests test -c -o "$logs/tests/" ./linear && check_short_tests
+}
+
+# check_short_tests fails if a name of short_tests matches no test, or if a package has none of
+# the tests. Running them would not fail then.
+check_short_tests() {
+	local package tests name all='' names failed=0
+	names=$(sed 's,/[^|]*,,g' <<<"$short_tests") # without subtests
+	for package in "${short_packages[@]}" ./internal/tests/linear; do
+		tests=$("$logs/tests/${package##*/}.test" -test.list "$names") || return
+		if [ -z "$tests" ]; then
+			echo "matrix: no name in short_tests matches a test of $package" >&2
+			failed=1
+		fi
+		all+=$tests$'\n'
+	done
+	for name in ${names//|/ }; do
+		grep -q "^$name" <<<"$all" && continue
+		echo "matrix: no package of short_packages has a test $name of short_tests" >&2
+		failed=1
+	done
+	return $failed
 }
 
 run_short_tests() {

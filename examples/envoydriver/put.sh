@@ -35,10 +35,18 @@ context='context.Background()'
 ! has ctx || context=ctx
 options='Type: redisType, SocketType: redisSocketType, URL: url, Auth: auth, SentinelAuth: sentinelAuth, PoolSize: poolSize, Timeout: timeout'
 ! has startupInitialInterval ||
-	options+=', Startup: \&Startup{InitialInterval: startupInitialInterval, MaxInterval: startupMaxInterval, MaxElapsedTime: startupMaxElapsedTime}'
+	options+=', Startup: &Startup{InitialInterval: startupInitialInterval, MaxInterval: startupMaxInterval, MaxElapsedTime: startupMaxElapsedTime}'
 call="newDriver($context, scope, srv, healthCheckActiveConnection, useTls, tlsConfig, poolOnEmptyBehavior, Options{$options})"
 grep -q 'PipeDo(ctx ' driver.go || call="WithoutContext{$call}"
-grep -q useDriver driver_impl.go || sed -i "/^func $constructor(/,/) Client {\$/s/) Client {\$/&\n\tif useDriver {\n\t\treturn $call\n\t}\n/" driver_impl.go
+# awk writes a new file because sed -i works differently on macOS.
+grep -q useDriver driver_impl.go || {
+	awk -v head="func $constructor(" -v call="$call" '
+		{ print }
+		index($0, head) == 1 { inside = 1 }
+		inside && /[)] Client [{]$/ { print "\tif useDriver {\n\t\treturn " call "\n\t}\n"; inside = 0 }
+	' driver_impl.go >driver_impl.go.new
+	mv driver_impl.go.new driver_impl.go
+}
 
 for file in connections driver options startup; do
 	sed 's/^package envoydriver$/package redis/' "$driver/$file.go" >"lanes_$file.go"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Envoy's rate limit service with this driver and runs the service's tests that
 # have to do with Redis: single servers, clusters, Sentinels, TLS with and without
-# certificates of clients, configuration by xDS. Needs redis-server with TLS,
+# certificates of clients, configuration by xDS. Needs GNU sed, redis-server with TLS,
 # redis-cli, openssl, and the ports of those tests, on 127.0.0.1 only.
 #
 #   ./service-tests.sh [-unit] [FOLDER]

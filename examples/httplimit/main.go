@@ -44,7 +44,7 @@ func main() {
 		return []limit.Request{{Limit: perMinute, Key: host}} // with several limits, all count the request or none does
 	}))
 	http.Handle("/metrics", promhttp.Handler())
-	server := &http.Server{Addr: *listen}
+	server := &http.Server{Addr: *listen, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
 	go func() { check(server.ListenAndServe()) }()
 	<-ctx.Done() // a second signal ends the program at once
 	stop()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -34,22 +35,7 @@ func TestLimiter(t *testing.T) {
 }
 
 func testLimiter(t *testing.T, end os.Signal) {
-	servers := redistest.StartEmulated(t, 3)
-	addr := freeAddr(t)
-	var log bytes.Buffer
-	program := exec.Command(os.Args[0], "-listen", addr, "-redis", servers.Addrs()[0])
-	program.Env = append(os.Environ(), "RUN_HTTPLIMIT=1")
-	program.Stdout, program.Stderr = &log, &log
-	require.NoError(t, program.Start())
-	t.Cleanup(func() { _ = program.Process.Kill() })
-
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	}, 30*time.Second, 10*time.Millisecond)
+	program, addr, log := start(t)
 	codes := make(map[int]int)
 	for codes[http.StatusTooManyRequests] == 0 {
 		code, header, _ := get(t, "http://"+addr+"/")
@@ -68,6 +54,47 @@ func testLimiter(t *testing.T, end os.Signal) {
 	require.NoError(t, program.Process.Signal(end))
 	require.NoError(t, program.Wait(), log.String())
 	require.Empty(t, log.String())
+}
+
+// TestStalledClient: a client that does not send what it has announced does not keep the program
+// from ending.
+func TestStalledClient(t *testing.T) {
+	t.Parallel()
+	program, addr, log := start(t)
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { // the request has been counted, and its handler has run
+		_, _, text := get(t, "http://"+addr+"/metrics")
+		return strings.Contains(text, `redislanes_limit_decisions_total{limit="address",outcome="allowed"`)
+	}, 30*time.Second, 10*time.Millisecond)
+
+	require.NoError(t, program.Process.Signal(syscall.SIGTERM))
+	guard := time.AfterFunc(30*time.Second, func() { _ = program.Process.Kill() })
+	defer guard.Stop()
+	require.NoError(t, program.Wait(), log.String())
+}
+
+// start starts the program and waits until it serves.
+func start(t *testing.T) (program *exec.Cmd, addr string, log *bytes.Buffer) {
+	servers := redistest.StartEmulated(t, 3)
+	addr, log = freeAddr(t), new(bytes.Buffer)
+	program = exec.Command(os.Args[0], "-listen", addr, "-redis", servers.Addrs()[0])
+	program.Env = append(os.Environ(), "RUN_HTTPLIMIT=1")
+	program.Stdout, program.Stderr = log, log
+	require.NoError(t, program.Start())
+	t.Cleanup(func() { _ = program.Process.Kill() })
+
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}, 30*time.Second, 10*time.Millisecond)
+	return program, addr, log
 }
 
 func freeAddr(t *testing.T) string {

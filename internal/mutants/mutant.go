@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -44,8 +45,8 @@ func (m *mutant) each() []test {
 	return all
 }
 
-// kill returns nil if each of the tests fails without the protection and not for want of
-// compiling.
+// kill returns nil if each of the tests fails without the protection. It returns an error if one
+// passes or does not run.
 func (m *mutant) kill() error {
 	dir, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -67,7 +68,11 @@ func (m *mutant) kill() error {
 // notices returns nil if the test fails with the overlay.
 func (t test) notices(overlay string) error {
 	args := slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "60s", "-run", t.pattern}, t.flags, []string{t.pkg})
-	out, err := exec.Command("go", args...).CombinedOutput()
+	return t.judge(exec.Command("go", args...).CombinedOutput())
+}
+
+// judge is notices for the output and the error of go test.
+func (t test) judge(out []byte, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil && bytes.Contains(out, []byte("no tests to run")):
@@ -78,9 +83,21 @@ func (t test) notices(overlay string) error {
 		return err
 	case bytes.Contains(out, []byte("[build failed]")):
 		return fmt.Errorf("it does not compile:\n%s", out)
+	case !failed(out):
+		return fmt.Errorf("the test %s does not run: %w\n%s", t.pattern, err, out)
 	}
 	return nil
 }
+
+var (
+	failure  = regexp.MustCompile(`--- FAIL|panic:|fatal error:|WARNING: DATA RACE|test timed out|Test killed|leak: the tests passed, but`)
+	noServer = regexp.MustCompile(`servers: (no redis-server|REDISLANES_TEST_SERVER)`)
+)
+
+// failed reports whether the output of a go test that failed tells of a test that did. Otherwise
+// the run failed, such as for want of disk space. Without a server, tests fail that say nothing
+// about a mutant.
+func failed(out []byte) bool { return failure.Match(out) && !noServer.Match(out) }
 
 // change returns the file that holds the protection, and its text without it.
 func (m *mutant) change() (file, text string, err error) {

@@ -29,7 +29,7 @@ func simulate(chosen []*mutant, seeds, from int) {
 }
 
 var (
-	failedTest   = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	failedScene  = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	firstFailure = regexp.MustCompile(`(?m)^first failure: (.*)$`)
 	fatal        = regexp.MustCompile(`(?m)^((?:panic|fatal error|runtime): .{0,100})`)
 	seedsDone    = regexp.MustCompile(`(?m)^(\d+) of \d+ seeds`)
@@ -48,23 +48,41 @@ func (m *mutant) simulate(seeds, from int) (verdict string, noticed bool, err er
 		return "", false, err
 	}
 	out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "120s", "./internal/sim/scenes").CombinedOutput()
-	switch failed := failedTest.FindSubmatch(out); {
-	case bytes.Contains(out, []byte("[build failed]")):
-		return "", false, fmt.Errorf("it does not compile:\n%s", out)
-	case err != nil && failed != nil:
-		return "scene " + string(failed[1]), true, nil
-	case err != nil:
-		return "a scene does not end", true, nil
+	if verdict, noticed, err = ofScenes(out, err); noticed || err != nil {
+		return verdict, noticed, err
 	}
 	out, err = exec.Command("go", "test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "240s", "-run", "TestWorlds", "./internal/sim",
 		"-sim.first", "-sim.seeds="+strconv.Itoa(seeds), "-sim.from="+strconv.Itoa(from)).CombinedOutput()
+	if err == nil {
+		return fmt.Sprintf("NOT NOTICED in %d seeds", seeds), false, nil
+	}
+	return ofWorlds(out, err)
+}
+
+// ofScenes returns the verdict of the scenes, by the output and the error of go test.
+func ofScenes(out []byte, err error) (verdict string, noticed bool, _ error) {
+	switch scene := failedScene.FindSubmatch(out); {
+	case err == nil:
+		return "", false, nil
+	case bytes.Contains(out, []byte("[build failed]")):
+		return "", false, fmt.Errorf("it does not compile:\n%s", out)
+	case !failed(out):
+		return "", false, fmt.Errorf("the scenes do not run: %w\n%s", err, out)
+	case scene != nil:
+		return "scene " + string(scene[1]), true, nil
+	}
+	return "a scene does not end", true, nil
+}
+
+// ofWorlds returns the verdict of random worlds of which one failed.
+func ofWorlds(out []byte, err error) (verdict string, noticed bool, _ error) {
 	switch first := firstFailure.FindSubmatch(out); {
 	case bytes.Contains(out, []byte("[build failed]")):
 		return "", false, fmt.Errorf("it does not compile:\n%s", out)
-	case err == nil:
-		return fmt.Sprintf("NOT NOTICED in %d seeds", seeds), false, nil
 	case first != nil:
 		return string(first[1]), true, nil
+	case !failed(out):
+		return "", false, fmt.Errorf("the worlds do not run: %w\n%s", err, out)
 	}
 	done := []byte("some")
 	if all := seedsDone.FindAllSubmatch(out, -1); all != nil {

@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -85,7 +86,7 @@ func (a *authority) directives(clientCerts bool) []string {
 	if clientCerts {
 		demand = "yes"
 	}
-	file := func(name string) string { return filepath.Join(a.dir, name) }
+	file := func(name string) string { return strconv.Quote(filepath.Join(a.dir, name)) } // it may have blanks
 	return []string{
 		"tls-ca-cert-file " + file("ca.pem"), "tls-cert-file " + file("cert.pem"), "tls-key-file " + file("key.pem"),
 		"tls-auth-clients " + demand, "tls-replication yes", "tls-cluster yes",

@@ -122,6 +122,7 @@ func TestDials(t *testing.T) {
 		"slow":              {conditions: Conditions{SlowDial: second}, took: 1020 * ms},
 		"too slow":          {conditions: Conditions{SlowDial: second}, patience: 500 * ms, took: 500 * ms, err: context.DeadlineExceeded},
 		"blackhole":         {conditions: Conditions{Blackhole: true}, patience: 5 * second, took: 5 * second, err: context.DeadlineExceeded},
+		"unanswered":        {conditions: Conditions{Blackhole: true}, patience: time.Hour, took: 127 * second, err: syscall.ETIMEDOUT},
 		"one way":           {conditions: Conditions{Partition: ToClient}, patience: 5 * second, took: 5 * second, err: context.DeadlineExceeded},
 		"lifted":            {conditions: Conditions{Partition: Both}, lift: second / 2, took: 1020 * ms},
 		"lifted late":       {conditions: Conditions{Blackhole: true}, lift: 3100 * ms, took: 7020 * ms},
@@ -160,4 +161,17 @@ func TestDials(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCloseEndsDials: a dial that got no answer is refused with its next try.
+func TestCloseEndsDials(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		n.Listen("a:1", echo)
+		n.Impose("", "", Conditions{Blackhole: true})
+		time.AfterFunc(2*time.Second, n.Close)
+		require.Equal(t, 3*time.Second, took(func() {
+			_, err := n.Dialer("client")(within(t, time.Minute), "tcp", "a:1")
+			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		}))
+	})
 }

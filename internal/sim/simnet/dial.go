@@ -12,6 +12,10 @@ import (
 // after that is twice as long.
 const retry = time.Second
 
+// retries is how many times that is done before the dial fails, as tcp_syn_retries of Linux: 127 s
+// after the dial began.
+const retries = 6
+
 // Dialer returns what connects as the named dialler does.
 func (n *Network) Dialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -91,14 +95,16 @@ func (n *Network) dial(ctx context.Context, from, addr string) (*wire, error) {
 	return w, err
 }
 
-// connect tries until it is answered or the context ends.
+// connect tries until it is answered, the context ends, or all retries got no answer.
 func (n *Network) connect(ctx context.Context, from, addr string) (*wire, error) {
-	for pause := retry; ; pause *= 2 {
+	pause := retry
+	for range 1 + retries {
 		n.mu.Lock()
-		c := n.conditionsLocked(from, addr)
+		c, closed := n.conditionsLocked(from, addr), n.closed
 		n.mu.Unlock()
 		again := time.Now().Add(pause)
-		if !c.silent() {
+		pause *= 2
+		if closed || !c.silent() {
 			if err := sleep(ctx, c.SlowDial+2*c.Latency); err != nil {
 				return nil, err
 			}
@@ -110,6 +116,7 @@ func (n *Network) connect(ctx context.Context, from, addr string) (*wire, error)
 			return nil, err
 		}
 	}
+	return nil, os.NewSyscallError("connect", syscall.ETIMEDOUT)
 }
 
 // accept makes the connection, or returns neither it nor an error if there is no

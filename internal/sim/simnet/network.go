@@ -37,7 +37,8 @@ func New(seed uint64) *Network {
 	return &Network{seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link)}
 }
 
-// Close resets all connections and refuses all dials.
+// Close resets all connections and refuses all dials. A dial that got no answer is refused
+// with its next try.
 func (n *Network) Close() {
 	n.mu.Lock()
 	n.closed = true

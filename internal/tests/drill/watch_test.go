@@ -33,12 +33,17 @@ func startWatch(t *testing.T, service string, nodes []string) *watch {
 	return nil
 }
 
+// requireExportersEnv turns the skipping of TestStartScript for want of a program into a failure,
+// if it is 1.
+const requireExportersEnv = "REDISLANES_REQUIRE_EXPORTERS"
+
 // TestStartScript: the URL that monitoring/start.sh prints leads to a page, whichever
 // Prometheus is installed.
 func TestStartScript(t *testing.T) {
-	for _, exporter := range []string{"prometheus", "prometheus-redis-exporter", "prometheus-node-exporter"} {
-		if _, err := exec.LookPath(exporter); err != nil {
-			t.Skip(err) // make drill installs them
+	for _, program := range []string{"prometheus", "prometheus-redis-exporter", "prometheus-node-exporter"} {
+		if _, err := exec.LookPath(program); err != nil {
+			require.NotEqual(t, "1", os.Getenv(requireExportersEnv), "%v, and %s=1: install it, make drill does", err, requireExportersEnv)
+			t.Skip(err)
 		}
 	}
 	startWatch(t, "127.0.0.1:1", []string{"127.0.0.1:1"})

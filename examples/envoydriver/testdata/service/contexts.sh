@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gives the service of January 2026, in the folder $1, the signatures of mid-2026, for
 # as long as the Go proxy has nothing newer: a context in PipeDo, and a context,
-# startup settings and more in the constructors. What they do does not change.
+# startup settings and more in the constructors. What they do does not change. Needs GNU sed.
 set -euo pipefail
 cd "$1"
 
