@@ -68,6 +68,18 @@ func TestAddrMapIsAskedOnce(t *testing.T) {
 			_, port, _ := net.SplitHostPort(before(f.addr(), "x"))
 			return oneRow(bulk("127.0.0.1"), port)
 		}, 1},
+		"many ranges": {func(f *fake) string {
+			_, port, _ := net.SplitHostPort(before(f.addr(), "x"))
+			rows := "*10\r\n"
+			for i := range 10 {
+				last := i
+				if i == 9 {
+					last = 16383
+				}
+				rows += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n%s:%s\r\n$1\r\nx\r\n", i, last, bulk("127.0.0.1"), port)
+			}
+			return rows
+		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

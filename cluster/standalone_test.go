@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +104,33 @@ func TestStrictProxy(t *testing.T) {
 	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&value, "GET", "key")))
 	require.NoError(t, client.Sync(ctx))
 	require.Empty(t, p.unknown)
+}
+
+// TestStandaloneAsksItsServerOnly: a refresh of a client that may not ask for the map dials the server that
+// it was given, and none of those that MOVED has named. It follows MOVED to more nodes than it makes room for
+// at a time.
+func TestStandaloneAsksItsServerOnly(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 70)
+	dials := new(atomic.Int64)
+	dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}
+	mine := newCoalMine()
+	client := open(t, cluster.Config{Standalone: true, Dialer: dialer, RefreshEvery: -1, RetryWindow: 10 * time.Second, Logger: mine.logger()}, e.Addrs()[:1])
+	p := pipeline.New(client)
+	for i := range 70 {
+		p.IncrBy(redistest.KeyInSlot(uint16(i*cluster.SlotCount/70+100), "k"), 1)
+	}
+	require.NoError(t, p.Do(within(t, 30*time.Second)))
+	require.NoError(t, client.Sync(within(t, 10*time.Second))) // behind those that the redirects have caused
+	before := dials.Load()
+	require.NoError(t, client.Sync(within(t, 10*time.Second)))
+	require.Equal(t, before+1, dials.Load())
+	mine.mu.Lock()
+	defer mine.mu.Unlock()
+	require.NotContains(t, mine.log.String(), "is not used")
 }
 
 // TestClusterThatMayNotBeAsked: without the right to CLUSTER, the map is what MOVED

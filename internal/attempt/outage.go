@@ -41,7 +41,7 @@ func (o Outage) MayRetry(now time.Time, left, window time.Duration) bool {
 	if o.Silent && left < window && window != Forever {
 		return false
 	}
-	return now.Sub(o.Since) < window
+	return window > 0 && now.Sub(o.Since) < window // another call may have met it after now
 }
 
 const (

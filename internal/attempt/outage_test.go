@@ -19,6 +19,7 @@ func TestMayRetry(t *testing.T) {
 	}{
 		{0, time.Second, true}, {time.Second - 1, time.Second, true}, {time.Second, time.Second, false},
 		{time.Hour, time.Second, false}, {0, -1, false}, {time.Hour, -1, false},
+		{-time.Millisecond, -1, false}, {-time.Millisecond, time.Second, true},
 		{0, Forever, true}, {1000 * time.Hour, Forever, true},
 	} {
 		for _, left := range []time.Duration{0, time.Second - 1, time.Second, math.MaxInt64} {

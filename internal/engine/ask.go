@@ -194,9 +194,11 @@ type untranslated struct{ error }
 
 func (e untranslated) Unwrap() error { return e.error }
 
-// translate asks AddrMap for each address that the server has told. If what it returns is
+// translate asks AddrMap once for each address that the server has told. If what it returns is
 // no address, that node is skipped.
 func (q asker) translate(ctx context.Context, m *mapReply) error {
+	type answer struct{ to, wrong string }
+	known := make(map[string]answer) // a node may be in thousands of ranges
 	for k := range m.ranges {
 		r := &m.ranges[k]
 		for i := 0; i < len(r.Nodes); i++ {
@@ -204,12 +206,17 @@ func (q asker) translate(ctx context.Context, m *mapReply) error {
 			if n.Dialled {
 				continue
 			}
-			to, wrong, err := q.mapped(ctx, n.Addr)
+			a, asked := known[n.Addr]
+			if !asked {
+				var err error
+				if a.to, a.wrong, err = q.mapped(ctx, n.Addr); err != nil {
+					return err
+				}
+				known[n.Addr] = a
+			}
 			switch {
-			case err != nil:
-				return err
-			case wrong != "":
-				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: wrong, Primary: i == 0, First: r.First, Last: r.Last})
+			case a.wrong != "":
+				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: a.wrong, Primary: i == 0, First: r.First, Last: r.Last})
 				if i == 0 {
 					r.Nodes = nil // a replica must not be taken for the primary
 				} else {
@@ -217,7 +224,7 @@ func (q asker) translate(ctx context.Context, m *mapReply) error {
 				}
 				i--
 			default:
-				n.Addr = to
+				n.Addr = a.to
 			}
 		}
 	}

@@ -213,8 +213,12 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		}
 		place := d.client.dialAddr(ctx, to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
-			if most := d.client.cfg.MaxRedirects; d.history.hops < most || most <= 0 {
-				return d.redirect(to, place)
+			most, n := d.client.cfg.MaxRedirects, (*node)(nil)
+			if place != "" && (d.history.hops < most || most <= 0) {
+				n = d.client.node(place)
+			}
+			if n != nil || most <= 0 {
+				return d.redirect(to, n)
 			}
 			to.Fate = fate.Nowhere // see retry.follow
 		}
@@ -245,14 +249,10 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 // again.
 func (d *dedicatedAction) mayRepeat() bool { return d.canRetry || d.once && !d.seen.some }
 
-// redirect notes where a redirect points. It reports whether the action may be
+// redirect notes where a redirect points: to n, or nowhere. It reports whether the action may be
 // performed there.
-func (d *dedicatedAction) redirect(to slots.Redirect, place string) bool {
+func (d *dedicatedAction) redirect(to slots.Redirect, n *node) bool {
 	c := d.client
-	var n *node
-	if place != "" {
-		n = c.node(place)
-	}
 	if n != nil && to.Fate == fate.Moved {
 		c.learn([]move{{Slot: to.Slot, To: n}})
 	}

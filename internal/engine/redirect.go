@@ -33,8 +33,8 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)
 	}
 	n := x.nodeAt(at)
-	if n == nil {
-		return attempt.Stands
+	if n == nil { // there are too many nodes that no map has: the next refresh makes room
+		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)
 	}
 	a.hops++
 	a.followed++

@@ -180,8 +180,12 @@ func (c *Client) candidates(t *topology) []string {
 			addrs = append(addrs, addr)
 		}
 	}
-	for _, l := range t.Taught() {
-		add(l.Addr)
+	if c.cfg.Standalone && t.Map != nil { // what MOVED has taught is all that is known of the others
+		add(t.Map.Claims[0].Addr)
+	} else {
+		for _, l := range t.Taught() {
+			add(l.Addr)
+		}
 	}
 	var known []string
 	for _, n := range t.All() {
