@@ -50,7 +50,7 @@ type key struct {
 	out     []*sum // under way
 	waiting []*sum // each in its turn
 	next    *batch // lets hits gather and takes the first that waits; nil: none does
-	merged  bool   // a sum is under way that had waited: the next one leaves when it has ended
+	merged  bool   // a sum is under way that had waited and is not late: the next one leaves when it has ended
 }
 
 func (c *Counters) shard(hash uint64) *counterShard { return &c.shards[hash%counterShards] }
@@ -139,7 +139,7 @@ func (k *key) ownLocked(call *hitCall, by int64) (own *sum, free bool) {
 		if s.batch == &call.batch && s.takes(by) {
 			return s, false
 		}
-		free = free && len(s.hits) == 1
+		free = free && (len(s.hits) == 1 || s.late)
 	}
 	return nil, free
 }
@@ -218,18 +218,42 @@ func (c *Counters) landLocked(s *sum, next *batch) *batch {
 	k := s.key
 	at := slices.Index(k.out, s)
 	k.out = slices.Delete(k.out, at, at+1)
-	merged := s.batch.merged
+	merged := s.batch.merged && !s.late
 	k.merged = k.merged && !merged
 	switch {
 	case k.next != nil || k.merged:
 	case merged || len(k.waiting) > 0:
-		if next == nil {
-			next = c.newBatch()
-		}
-		k.next = next
-		next.keys = append(next.keys, k)
+		return c.nextLocked(k, next)
 	case len(k.out) == 0:
 		c.removeLocked(k)
 	}
+	return next
+}
+
+// passLocked lets the key's hits pass the sums that are under way, for which a hit has waited until its
+// deadline: the connection of these may be silent. If other hits wait, it notes the key for the next batch.
+func (c *Counters) passLocked(k *key, next *batch) *batch {
+	if k.next != nil || len(k.out) >= mostBeside {
+		return next
+	}
+	for _, s := range k.out {
+		s.late = true
+	}
+	k.merged = false
+	if slices.ContainsFunc(k.waiting, func(s *sum) bool { return len(s.hits) > 0 }) {
+		return c.nextLocked(k, next)
+	}
+	clear(k.waiting)
+	k.waiting = k.waiting[:0]
+	return next
+}
+
+// nextLocked has the next batch take the key's first sum that waits. It makes the batch if there is none.
+func (c *Counters) nextLocked(k *key, next *batch) *batch {
+	if next == nil {
+		next = c.newBatch()
+	}
+	k.next = next
+	next.keys = append(next.keys, k)
 	return next
 }

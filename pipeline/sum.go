@@ -36,6 +36,7 @@ type sum struct {
 	deadline time.Time     // the latest
 	forever  bool          // a caller waits without a deadline
 	shed     bool          // a hit was taken off, whose wishes may be among these
+	late     bool          // a hit has waited for it until its deadline: others do not wait any more
 	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
 
 	// What became of it; owned by the goroutine that sends it.
@@ -187,6 +188,8 @@ func (c *hitCall) tell(hits []Hit) {
 
 // takeBack is tell at the context's end. Hits that still wait are taken off their sums.
 func (c *hitCall) takeBack(hits []Hit, cause error) {
+	late := errors.Is(cause, context.DeadlineExceeded)
+	var next *batch
 	for i := range hits {
 		h := &c.hits[i]
 		h.shard.mu.Lock()
@@ -198,7 +201,14 @@ func (c *hitCall) takeBack(hits []Hit, cause error) {
 		default:
 			s.remove(h)
 			hits[i].Total, hits[i].Err = 0, notCounted(wire.NotSent("", cause))
+			if late {
+				next = c.counters.passLocked(s.key, next)
+			}
 		}
 		h.shard.mu.Unlock()
+	}
+	if next != nil {
+		c.counters.flights.Stay()
+		go next.run()
 	}
 }

@@ -214,18 +214,17 @@ func (q asker) translate(ctx context.Context, m *mapReply) error {
 				}
 				known[n.Addr] = a
 			}
-			switch {
-			case a.wrong != "":
-				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: a.wrong, Primary: i == 0, First: r.First, Last: r.Last})
-				if i == 0 {
-					r.Nodes = nil // a replica must not be taken for the primary
-				} else {
-					r.Nodes = slices.Delete(r.Nodes, i, i+1)
-				}
-				i--
-			default:
+			if a.wrong == "" {
 				n.Addr = a.to
+				continue
 			}
+			m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: a.wrong, Primary: i == 0, First: r.First, Last: r.Last})
+			if i == 0 {
+				r.Nodes = nil // a replica must not be taken for the primary
+			} else {
+				r.Nodes = slices.Delete(r.Nodes, i, i+1)
+			}
+			i--
 		}
 	}
 	return nil

@@ -26,14 +26,15 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
 	}
-	switch most := x.client.cfg.MaxRedirects; {
-	case x.how.noFollow || most <= 0:
+	most := x.client.cfg.MaxRedirects
+	if x.how.noFollow || most <= 0 {
 		return attempt.Stands
-	case a.hops >= most: // servers that have not heard the same of the slot yet redirect in a circle
-		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)
 	}
-	n := x.nodeAt(at)
-	if n == nil { // there are too many nodes that no map has: the next refresh makes room
+	var n *node
+	if a.hops < most { // else servers that have not heard the same of the slot yet redirect in a circle
+		n = x.nodeAt(at)
+	}
+	if n == nil { // also if there are too many nodes that no map has: the next refresh makes room
 		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)
 	}
 	a.hops++
