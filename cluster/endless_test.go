@@ -9,7 +9,6 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -294,13 +293,15 @@ func TestWaitBehindAnAbandonedCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEndless(t, cluster.Config{})
 		var got string
+		pushed := make(chan error)
 		require.NoError(t, e.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			require.ErrorIs(t, conn.Do(short, radix.Cmd(nil, "BLPOP", "list{k}", "0")), redislanes.ErrUnknownOutcome)
-			time.AfterFunc(time.Minute, func() { assert.NoError(t, e.Do(e.ctx, radix.Cmd(nil, "RPUSH", "list{k}", "x"))) })
+			time.AfterFunc(time.Minute, func() { pushed <- e.Do(e.ctx, radix.Cmd(nil, "RPUSH", "list{k}", "x")) })
 			return conn.Do(ctx, radix.Cmd(&got, "GET", "k"))
 		})))
+		require.NoError(t, <-pushed)
 		require.Equal(t, "1", got)
 	})
 }

@@ -17,8 +17,8 @@ type Poll struct {
 
 	Heard []string // addresses of our nodes that answer over connections that are open
 
-	// Stays says that the server in use, which has no cluster mode, is still there: it answers and gives no
-	// map for now, or connections to it work that are open.
+	// Stays says that the server in use, which has no cluster mode, is still there even if it has told no map:
+	// it answers and gives none for now, or connections to it work that are open.
 	Stays bool
 }
 
@@ -95,7 +95,7 @@ func (p *Poll) Choose() Choice {
 		c := because(MadeAnew, m)
 		c.Found = found
 		return c
-	case p.Stays:
+	case p.Stays && !p.inUseTold():
 		return Choice{Why: Nobody}
 	case len(p.of(another)) > 0:
 		return because(OnlyServer, fullest(p.of(another)))
@@ -103,6 +103,11 @@ func (p *Poll) Choose() Choice {
 		return because(OnlyServer, fullest(p.of(replica)))
 	}
 	return because(StillReplica, fullest(p.of(asBefore)))
+}
+
+// inUseTold reports whether the server in use has told a map.
+func (p *Poll) inUseTold() bool {
+	return slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Addr == p.Use.Claims[0].Addr })
 }
 
 // because returns a choice of the map, which may be nil.

@@ -155,6 +155,9 @@ func TestChooseAReplica(t *testing.T) {
 	p = Poll{Use: Single("a:1"), All: true}
 	require.Equal(t, replica, p.Add("a:1", "", follower("a:1")))
 	require.Equal(t, Nobody, p.Choose().Why, "a primary that became a replica")
+	p.Stays = true
+	require.Equal(t, another, p.Add("b:1", "", Single("b:1")))
+	require.Equal(t, Choice{Map: p.Votes[1].Map, Why: OnlyServer}, p.Choose(), "and another primary")
 }
 
 // FuzzChoose: whatever was said, a map is chosen that was said, and one without
