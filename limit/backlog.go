@@ -57,8 +57,11 @@ func (o *owed) became() Hits {
 	return HitsReturned
 }
 
-// mayRepeat reports whether it may be sent again after the error.
+// mayRepeat reports whether it may be sent again after the error, and may succeed then.
 func (o *owed) mayRepeat(err error) bool {
+	if said, ok := saidBy(err); ok && said.Hopeless() {
+		return false
+	}
 	if o.draw == nil || o.draw.once == "" {
 		return didNotRun(err)
 	}
@@ -216,12 +219,19 @@ func (b *backlog) taken(o *owed) {
 // didNotRun reports whether the error proves that the command did not run: it was not sent, or the server
 // has replied with an error such as NOPERM. A reply that cannot be read proves nothing.
 func didNotRun(err error) bool {
-	var said resp3.SimpleError
 	switch {
 	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		return false
 	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused):
 		return true
 	}
-	return errors.As(err, &said) && !fate.Of([]byte(said.S)).MayHaveRun()
+	said, ok := saidBy(err)
+	return ok && !said.MayHaveRun()
+}
+
+// saidBy judges the error that the server replied with, if it did.
+func saidBy(err error) (f fate.Fate, ok bool) {
+	var said resp3.SimpleError
+	ok = errors.As(err, &said)
+	return fate.Of([]byte(said.S)), ok
 }

@@ -263,7 +263,7 @@ func (c *call) tell(l *Limiter) {
 	}
 	for i := range c.asks {
 		if a := &c.asks[i]; a.counted && !c.each[i].Leased {
-			l.tell(a.limit, HitsCounted, a.drawn())
+			l.tellSome(a.limit, HitsCounted, a.drawn())
 		}
 	}
 }

@@ -55,8 +55,8 @@ func (s *leases) flowIn(of *Limit, tokens lease.Stretch) time.Time {
 	return s.epoch.Add(tokens.At + time.Duration(float64(tokens.N)*of.rule.perToken()))
 }
 
-// handBack returns hits behind the callers' backs, those of each node by themselves: a silent node delays
-// the returns of its own keys alone. The caller is inside.
+// handBack returns hits behind the callers' backs, those of each node by themselves. So a silent node
+// delays the returns of its own keys alone. The caller is inside.
 func (l *Limiter) handBack(back []owed) {
 	ofNode := make(map[string][]owed)
 	for _, o := range back {

@@ -65,7 +65,7 @@ func addFields(h http.Header, policy, state string) {
 // Fields returns the values of the fields RateLimit-Policy and RateLimit for the result and
 // its requests, as [Limiter.Handler] sets them. Do not set an empty field. Each limit is in
 // a field once. If several requests ask about it, RateLimit has the fewest hits remaining. Limits
-// of one name are different ones if their quotas or windows differ.
+// of one name with other quotas or windows have items of their own.
 func (r Result) Fields(requests []Request) (policy, state string) {
 	var policies, states []byte
 	requests = requests[:min(len(r.Each), len(requests))]

@@ -146,7 +146,8 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 // Close waits for running calls, gives back the hits of denied calls and of leases, and releases the
 // holds that are left. Each of the last two steps takes the budget at most. Then it waits up to five
 // seconds for commands in flight that no caller waits for. Later calls are decided without Redis,
-// with redislanes.ErrClosed. The error is nil, except of a Limiter that New has not made.
+// with redislanes.ErrClosed. Close returns nil, or an error if New has not made the
+// Limiter.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade

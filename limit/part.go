@@ -49,8 +49,8 @@ func (a *ask) help(l *Limiter, d *Decision) {
 	}
 }
 
-// hasLease reports whether the key of a hit that Redis has denied has a lease. If the key is not hit often any
-// more, nobody has looked yet.
+// hasLease reports whether the key of a hit that Redis has denied has a lease. A call does not look for the
+// lease of a key that is hit rarely before.
 func (a *ask) hasLease(l *Limiter) bool {
 	if a.lease == nil && !a.charge {
 		a.findLease(l)
@@ -65,6 +65,10 @@ func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 		a := &c.asks[i]
 		b := a.draw
 		if b == nil || b.err != nil || b.allowed || a.look || a.charge || !a.hasLease(l) || !a.takeMissing(l, a.cost-b.remaining) {
+			continue
+		}
+		if a.excess == a.cost { // the lease has all
+			b.allowed, b.retryAt = true, 0
 			continue
 		}
 		d := newDraw(a.place.String(), &a.limit.rule, a.cost-a.excess, l.now(), 0)
@@ -83,7 +87,7 @@ func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 
 // takeMissing takes so many tokens from the lease, or none if it has fewer. Redis has to have the others.
 func (a *ask) takeMissing(l *Limiter, n int64) bool {
-	if n <= 0 || n > a.cost {
+	if n <= 0 {
 		return false
 	}
 	k := a.lease

@@ -21,7 +21,7 @@ func (c *call) owes(l *Limiter) bool {
 		if a.excess > 0 {
 			a.returnExcess(l, c.denied)
 		}
-		if !a.counted || a.stays() || !c.denied && c.each[i].Allowed {
+		if !a.counted || a.stays() || !c.denied && c.each[i].Allowed || a.drawn() == 0 {
 			continue
 		}
 		if d := &c.each[i]; d.Allowed && d.Err == nil {

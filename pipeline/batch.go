@@ -103,10 +103,11 @@ func (b *batch) gather() (yields int) {
 // take takes the next sum of each key, which from now on takes no more hits. A key for which
 // nothing has gathered is not counted any more.
 func (b *batch) take() {
+	now := time.Now()
 	for _, k := range b.keys {
 		mu := &k.shard.mu
 		mu.Lock()
-		if s := k.takeLocked(b); s != nil {
+		if s := k.takeLocked(b, now); s != nil {
 			b.sums = append(b.sums, s)
 		} else if len(k.out) == 0 {
 			b.counters.removeLocked(k)

@@ -34,8 +34,9 @@ type CountersConfig struct {
 //
 // Up to eight hits on a key travel at once, each with an INCRBY of its own. While eight are under
 // way, or one INCRBY for several hits is, further hits wait and travel together as the next one.
-// Once a hit has waited until its deadline, others do not wait any more for what was under way then:
-// one silent connection does not stop a key.
+// If a hit waits for longer than 20 ms and until its deadline, the INCRBYs on its key that are under way
+// count as late. Other hits do not wait for them. So a silent connection does not stop a key until eight
+// INCRBYs are late.
 //
 // Make it with [CountersConfig.New]. The zero Counters refuses every hit. All methods are safe for
 // concurrent use.

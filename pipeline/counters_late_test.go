@@ -1,68 +1,135 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 )
 
-// TestHitsPassALateSum: a hit waits until its deadline for a sum whose callers have more time. Hits after it
-// leave beside that sum, whose connection may be silent, as far as there may be more sums.
-func TestHitsPassALateSum(t *testing.T) {
-	t.Parallel()
-	for name, merged := range map[string]bool{"of a call": false, "of several calls": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newTower(t, 1, pipeline.CountersConfig{})
-				brief := 20 * time.Millisecond
-				var long []chan error
-				lead := pipeline.Hit{Key: "k", By: 1}
-				flow := w.stall(0, toClient)
-				long = append(long, w.lead(within(t, 20*time.Second), &lead))
-				if merged {
-					long = append(long, w.gather(t, []pipeline.Hit{{Key: "k", By: 1}, {Key: "k", By: 1}})...)
-					flowToo := w.stall(0, toServer)
-					flow()
-					require.NoError(t, <-long[0])
-					flow, long = flowToo, long[1:]
-					synctest.Wait()
-				}
-				counted := int64(len(long))
-				if merged {
-					counted++ // the one whose reply has come
-				}
+// A lateWorld has counters of which the network holds a hit up, until the client has given it
+// up.
+type lateWorld struct {
+	server   *model.Cluster
+	counters *pipeline.Counters
+	others   *cluster.Client // another program's
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+	holds    atomic.Bool // the next INCRBY is held up, and all that is written with it
+	ends     bool        // its connection ends
+	held     chan []byte
+}
 
-				first := pipeline.Hit{Key: "k", By: 1}
-				behind := w.gather(t, []pipeline.Hit{{Key: "k", By: 1}}) // with much time, behind the late sum
-				require.ErrorIs(t, <-w.hit(within(t, brief), &first), redislanes.ErrNotSent)
-				require.ErrorIs(t, first.Err, context.DeadlineExceeded)
-				synctest.Wait()
-				require.Zero(t, w.counters.Waiting("k"), "it has left with a sum of its own")
-				beside := make([]pipeline.Hit, 6)
-				for i := range beside { // with the late sum and the one of behind, as many as may be under way
-					beside[i] = pipeline.Hit{Key: "k", By: 1}
-					behind = append(behind, w.hit(within(t, 20*time.Second), &beside[i]))
-					require.Zero(t, w.counters.Waiting("k"))
+func inLateWorld(t *testing.T, c pipeline.CountersConfig, run func(t *testing.T, w *lateWorld)) {
+	synctest.Test(t, func(t *testing.T) {
+		w, network := &lateWorld{held: make(chan []byte, 1)}, simnet.New(1)
+		defer network.Close()
+		w.server = model.New(model.Options{Primaries: 1})
+		node := w.server.Nodes()[0]
+		network.Listen(node.Addr(), w.server.Serve(node))
+		w.dial = network.Dialer("client")
+		holding := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := w.dial(ctx, network, addr)
+			return &holdingConn{Conn: conn, world: w}, err
+		}
+		w.others = open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial}}, []string{node.Addr()})
+		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: holding}, Pool: pool.Fixed{Size: 2}}, []string{node.Addr()})
+		w.counters = c.New(client)
+		defer w.counters.Close()
+		run(t, w)
+	})
+}
+
+type holdingConn struct {
+	net.Conn
+	world *lateWorld
+	holds atomic.Bool
+}
+
+func (c *holdingConn) Write(p []byte) (int, error) {
+	switch {
+	case c.holds.Load():
+	case bytes.Contains(p, []byte("INCRBY")) && c.world.holds.Swap(false):
+		c.holds.Store(true)
+		c.world.held <- bytes.Clone(p)
+		if c.world.ends {
+			_ = c.Close()
+		}
+	default:
+		return c.Conn.Write(p)
+	}
+	return len(p), nil
+}
+
+func (w *lateWorld) hit(ctx context.Context, ttl time.Duration) error {
+	return w.counters.Hit(ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: ttl}})
+}
+
+// deliver lets the server have what was held up.
+func (w *lateWorld) deliver(t *testing.T) {
+	t.Helper()
+	synctest.Wait() // a goroutine of the client's connection has written what is held
+	conn, err := w.dial(t.Context(), "tcp", w.server.Nodes()[0].Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write(<-w.held)
+	require.NoError(t, err)
+	time.Sleep(time.Second)
+}
+
+// lateHit has the server get a hit when the client has given it up, and looks at its key.
+func (w *lateWorld) lateHit(t *testing.T, known bool, late, ttl time.Duration) {
+	t.Helper()
+	if known {
+		require.NoError(t, w.hit(t.Context(), ttl))
+		require.NoError(t, w.others.Do(t.Context(), radix.Cmd(nil, "DEL", "k")))
+	}
+	within, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	w.holds.Store(true)
+	require.ErrorIs(t, w.hit(within, ttl), redislanes.ErrUnknownOutcome)
+	time.Sleep(late)
+	w.deliver(t)
+	if known && !w.ends {
+		require.NoError(t, w.hit(t.Context(), ttl))
+	}
+	_, exists := w.server.Value("k")
+	left, _ := w.server.TTL("k")
+	require.True(t, exists)
+	require.Positive(t, left)
+}
+
+// TestLateHitExpires: a hit that the server gets when the client has given it up does not
+// leave its key without a time to live. Of a key that was known to have one, and was deleted,
+// this holds if the call has the time to ask; if not, the next hit makes it good.
+func TestLateHitExpires(t *testing.T) {
+	const ttl = 20 * time.Minute
+	for _, c := range []pipeline.CountersConfig{{}, {ExpireEveryHit: true}} {
+		for _, known := range []bool{false, true} { // that the key has its time to live, which somebody deletes
+			for _, ends := range []bool{false, true} {
+				for _, late := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 50 * time.Second} {
+					t.Run(fmt.Sprintf("%+v, known %v, ends %v, %v", c, known, ends, late), func(t *testing.T) {
+						inLateWorld(t, c, func(t *testing.T, w *lateWorld) {
+							w.ends = ends
+							w.lateHit(t, known, late, ttl)
+						})
+					})
 				}
-				behind = append(behind, w.gather(t, []pipeline.Hit{{Key: "k", By: 1}})...)
-				require.ErrorIs(t, <-w.hit(within(t, brief), &first), redislanes.ErrNotSent)
-				synctest.Wait()
-				require.Equal(t, 1, w.counters.Waiting("k"), "enough have passed")
-				flow()
-				for _, done := range append(long, behind...) {
-					require.NoError(t, <-done)
-				}
-				require.Equal(t, counted+int64(len(behind))+1, w.hitOnce(t, "k", 1, 0))
-				synctest.Wait()
-				require.Zero(t, w.counters.Waiting("k"))
-			})
-		})
+			}
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/slots"
 )
@@ -177,9 +178,9 @@ func (k *key) leaveLocked(s *sum) {
 	k.doubtLocked(s)
 }
 
-// takeLocked returns the first sum that a hit is left on, for the batch to take; nil if there
+// takeLocked returns the first sum that a hit is left on, for the batch to take now; nil if there
 // is none.
-func (k *key) takeLocked(b *batch) *sum {
+func (k *key) takeLocked(b *batch, now time.Time) *sum {
 	k.next = nil
 	at := slices.IndexFunc(k.waiting, func(s *sum) bool { return len(s.hits) > 0 })
 	if at < 0 {
@@ -190,6 +191,7 @@ func (k *key) takeLocked(b *batch) *sum {
 	s := k.waiting[at]
 	k.waiting = slices.Delete(k.waiting, 0, at+1)
 	s.settle(b)
+	s.left = now
 	k.merged = true
 	k.leaveLocked(s)
 	if len(k.waiting) > 0 {
@@ -230,17 +232,23 @@ func (c *Counters) landLocked(s *sum, next *batch) *batch {
 	return next
 }
 
-// passLocked lets the key's hits pass the sums that are under way, for which a hit has waited until its
-// deadline: the connection of these may be silent. If other hits wait, it notes the key for the next batch.
+// passLocked notes that a hit on the key has waited until its deadline. Sums that have been under way for
+// long are late then, since their connection may be silent, and other hits pass them. If some wait, passLocked
+// notes the key for the next batch.
 func (c *Counters) passLocked(k *key, next *batch) *batch {
-	if k.next != nil || len(k.out) >= mostBeside {
+	if k.next != nil {
 		return next
 	}
-	for _, s := range k.out {
-		s.late = true
-	}
+	now := time.Now()
 	k.merged = false
-	if slices.ContainsFunc(k.waiting, func(s *sum) bool { return len(s.hits) > 0 }) {
+	for _, s := range k.out {
+		s.late = s.late || now.Sub(s.left) >= lateAfter
+		k.merged = k.merged || s.batch.merged && !s.late
+	}
+	switch {
+	case k.merged || len(k.out) >= mostBeside:
+		return next
+	case slices.ContainsFunc(k.waiting, func(s *sum) bool { return len(s.hits) > 0 }):
 		return c.nextLocked(k, next)
 	}
 	clear(k.waiting)

@@ -36,7 +36,8 @@ type sum struct {
 	deadline time.Time     // the latest
 	forever  bool          // a caller waits without a deadline
 	shed     bool          // a hit was taken off, whose wishes may be among these
-	late     bool          // a hit has waited for it until its deadline: others do not wait any more
+	left     time.Time     // when it did, if it had waited
+	late     bool          // other hits do not wait for it any more, see passLocked
 	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
 
 	// What became of it; owned by the goroutine that sends it.

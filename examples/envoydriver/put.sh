@@ -46,6 +46,7 @@ grep -q useDriver driver_impl.go || {
 		inside && /[)] Client [{]$/ { print "\tif useDriver {\n\t\treturn " call "\n\t}\n"; inside = 0 }
 	' driver_impl.go >driver_impl.go.new
 	mv driver_impl.go.new driver_impl.go
+	grep -q useDriver driver_impl.go || { echo "put.sh: driver_impl.go has no constructor $constructor" >&2 && exit 1; }
 }
 
 for file in connections driver options startup; do

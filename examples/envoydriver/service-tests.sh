@@ -43,7 +43,7 @@ free() {
 	done
 }
 free $own
-[ $what != all ] || free "${singles[@]}" 16381 16382 16361 "${primaries[@]}" "${replicas[@]}" "${clusters[@]}" "${sentinels[@]}"
+[ $what != all ] || free "${singles[@]}" 16381 16382 16361 "${clusters[@]/#/1}" "${primaries[@]}" "${replicas[@]}" "${clusters[@]}" "${sentinels[@]}"
 
 tmp=$(mktemp -d)
 pids=()

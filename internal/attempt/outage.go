@@ -41,7 +41,7 @@ func (o Outage) MayRetry(now time.Time, left, window time.Duration) bool {
 	if o.Silent && left < window && window != Forever {
 		return false
 	}
-	return window > 0 && now.Sub(o.Since) < window // another call may have met it after now
+	return window > 0 && now.Sub(o.Since) < window // Since is after now if another call has just met it
 }
 
 const (

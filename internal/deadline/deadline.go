@@ -3,7 +3,6 @@ package deadline
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +13,6 @@ type Context struct {
 	at    time.Time
 	done  chan struct{}
 	timer *time.Timer
-	kept  atomic.Bool // by functions of the program
 
 	mu     sync.Mutex  // guards what follows
 	cause  error       // why it has ended
@@ -63,25 +61,6 @@ func (c *Context) end(cause error) error {
 
 func (c *Context) expire() { _ = c.end(context.DeadlineExceeded) }
 
-// Value is part of context.Context.
-func (c *Context) Value(key any) any {
-	if key == (itself{}) {
-		return c
-	}
-	return c.Context.Value(key)
-}
-
-// itself is the key of the innermost Context among a context and those that it is made from.
-type itself struct{}
-
-// Keep has [Contexts.End] end ctx, and what it is made from, as a cancel function does: they are not used
-// again. The program may keep a context that one of its functions is given.
-func Keep(ctx context.Context) {
-	for c, ok := ctx.Value(itself{}).(*Context); ok; c, ok = c.Context.Value(itself{}).(*Context) {
-		c.kept.Store(true)
-	}
-}
-
 // Channels returns channels of which one is closed when the context ends. Nil
 // channels are never closed. To wait for both costs no registration with the outer
 // context of a [Context].
@@ -92,6 +71,18 @@ func Channels(ctx context.Context) (own, outer <-chan struct{}) {
 	return ctx.Done(), nil
 }
 
+// Outer returns the context that ctx is made from, if it is a [Context], and ctx itself if not. Functions of
+// the program may keep that one: a Context is used again.
+func Outer(ctx context.Context) context.Context {
+	for {
+		c, ok := ctx.(*Context)
+		if !ok {
+			return ctx
+		}
+		ctx = c.Context
+	}
+}
+
 // Contexts are contexts that are not in use. The zero value works. All methods are
 // safe for concurrent use.
 type Contexts struct {
@@ -99,8 +90,7 @@ type Contexts struct {
 }
 
 // Begin returns a context with the values of outer that ends at the deadline, or
-// when outer ends. End must be called when nothing uses the context any more, except for who has
-// been given it after [Keep].
+// when outer ends. End must be called when nothing uses the context any more.
 func (p *Contexts) Begin(outer context.Context, at time.Time) *Context {
 	left := time.Until(at)
 	if left <= 0 { // at once, and not in a moment
@@ -119,14 +109,10 @@ func (p *Contexts) Begin(outer context.Context, at time.Time) *Context {
 	return c
 }
 
-// End gives the context back. One that has ended or that somebody keeps is not used again.
+// End gives the context back. One that has ended is not used again.
 func (p *Contexts) End(c *Context) {
 	stopped := c.timer != nil && c.timer.Stop()
 	if ended := c.ended(); ended || !stopped {
-		return
-	}
-	if c.kept.Load() {
-		_ = c.end(context.Canceled)
 		return
 	}
 	c.Context = context.Background()

@@ -54,10 +54,7 @@ func TestPastDeadline(t *testing.T) {
 	})
 }
 
-type (
-	key   struct{}
-	other struct{}
-)
+type key struct{}
 
 // TestValues: a context has the values of its parent, and none once it is given
 // back.
@@ -69,21 +66,17 @@ func TestValues(t *testing.T) {
 	require.Nil(t, c.Value(key{}))
 }
 
-// TestKept: one that the program keeps has its values for ever and ends when it is given back, also if the
-// program was given another context that is made from it.
-func TestKept(t *testing.T) {
+// TestOuter: what the program is given is its own context, however often one was made from it.
+func TestOuter(t *testing.T) {
 	var all Contexts
-	c := all.Begin(context.WithValue(t.Context(), key{}, "v"), time.Now().Add(time.Hour))
-	inner := all.Begin(context.WithoutCancel(c), time.Now().Add(time.Hour))
-	Keep(context.WithValue(inner, other{}, "value"))
-	for _, kept := range []*Context{inner, c} {
-		all.End(kept)
-		<-kept.Done()
-		require.ErrorIs(t, kept.Err(), context.Canceled)
-		require.Equal(t, "v", kept.Value(key{}))
-		require.NotSame(t, kept, all.Begin(t.Context(), time.Now().Add(time.Hour)))
+	own := context.WithValue(t.Context(), key{}, "v")
+	c := all.Begin(own, time.Now().Add(time.Hour))
+	inner := all.Begin(c, time.Now().Add(time.Hour))
+	for _, ctx := range []context.Context{own, c, inner} {
+		require.Equal(t, own, Outer(ctx))
 	}
-	Keep(t.Context())
+	all.End(inner)
+	all.End(c)
 }
 
 // TestChildren: a context that is made from one ends with it.

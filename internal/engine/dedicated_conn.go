@@ -38,7 +38,7 @@ type seen struct {
 	refusal bool  // a command was refused
 	some    bool  // a command has run
 	wrote   bool  // a command that may write has run
-	unsent  bool  // the connection ended before the commands of the last exchange were sent that have no reply
+	unsent  bool  // the connection ended, and no command of the last exchange was sent that has no reply
 }
 
 // note looks at the commands of an exchange and their replies.

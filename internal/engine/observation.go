@@ -51,8 +51,7 @@ func (o *observation) ended(r *Request) {
 
 // beginRequest returns the context that the trace is given from now on, and which it may keep.
 func (c *Client) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
-	deadline.Keep(ctx)
-	return begin(c, "Trace.BeginRequest", c.cfg.Trace.BeginRequest, ctx, s)
+	return begin(c, "Trace.BeginRequest", c.cfg.Trace.BeginRequest, deadline.Outer(ctx), s)
 }
 
 func (c *Client) endRequest(ctx context.Context, s redislanes.RequestStart, info redislanes.RequestInfo) {

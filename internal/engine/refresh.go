@@ -162,7 +162,8 @@ func (r *refresher) refresh(ctx context.Context) error {
 
 // candidates returns the addresses to ask, in their order:
 //
-//   - the nodes that MOVED has named, which know their slots best,
+//   - the nodes that MOVED has named, which know their slots best; with Config.Standalone the server
+//     in use,
 //   - two of the other nodes,
 //   - the seeds, since all nodes that are known may be gone,
 //   - the rest of the nodes.
@@ -180,7 +181,7 @@ func (c *Client) candidates(t *topology) []string {
 			addrs = append(addrs, addr)
 		}
 	}
-	if c.cfg.Standalone && t.Map != nil { // what MOVED has taught is all that is known of the others
+	if c.cfg.Standalone && t.Map != nil { // the server in use: no other one knows more
 		add(t.Map.Claims[0].Addr)
 	} else {
 		for _, l := range t.Taught() {
@@ -280,7 +281,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 		return nil, failed // an address that was not asked, or not waited for, has not failed to answer
 	}
 	votes.All, votes.Heard = true, heardNodes(t)
-	votes.Stays = votes.Stays || t.Map != nil && t.Map.Single && t.Primary(slots.NoKey).works()
+	votes.Stays = votes.Stays || t.Map != nil && t.Map.Single && len(t.Nodes) > 0 && t.Nodes[0].works()
 	chosen := votes.Choose()
 	if r.anew = chosen.Found; chosen.Map == nil {
 		return nil, failed

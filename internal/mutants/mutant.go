@@ -94,9 +94,8 @@ var (
 	noServer = regexp.MustCompile(`servers: (no redis-server|REDISLANES_TEST_SERVER)`)
 )
 
-// failed reports whether the output of a go test that failed tells of a test that did. Otherwise
-// the run failed, such as for want of disk space. Without a server, tests fail that say nothing
-// about a mutant.
+// failed reports whether a test failed, and not the run itself, such as for want of disk space. A
+// missing redis-server counts as a failed run.
 func failed(out []byte) bool { return failure.Match(out) && !noServer.Match(out) }
 
 // change returns the file that holds the protection, and its text without it.

@@ -17,8 +17,8 @@ type Poll struct {
 
 	Heard []string // addresses of our nodes that answer over connections that are open
 
-	// Stays says that the server in use, which has no cluster mode, is still there even if it has told no map:
-	// it answers and gives none for now, or connections to it work that are open.
+	// Stays says that the server in use, which has no cluster mode, answers: it has refused to be asked for
+	// now, or open connections to it work.
 	Stays bool
 }
 

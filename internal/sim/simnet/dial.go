@@ -12,8 +12,8 @@ import (
 // after that is twice as long.
 const retry = time.Second
 
-// retries is how many times that is done before the dial fails, as tcp_syn_retries of Linux: 127 s
-// after the dial began.
+// retries is how often a dial is tried again. It fails after 127 s, as with the default tcp_syn_retries
+// of Linux.
 const retries = 6
 
 // Dialer returns what connects as the named dialler does.
