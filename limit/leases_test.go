@@ -348,15 +348,14 @@ func TestReturnsBesideASilentNode(t *testing.T) {
 			}
 			return own, others
 		}
-		own, others := 0, 0
 		for range 10_000 {
-			if own, others = returning(); own > 0 {
+			if own, _ := returning(); own > 0 {
 				break
 			}
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(5 * lease.Tick)
-		own, others = returning()
+		own, others := returning()
 		require.Positive(t, own)
 		require.Zero(t, others)
 	})
