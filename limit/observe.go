@@ -109,9 +109,9 @@ func (d *Decision) noteLeft(ctx context.Context) {
 	d.left = d.Err != nil && ctx != nil && errors.Is(ctx.Err(), context.Canceled)
 }
 
-// Outcome returns what became of one request of a call, an element of Result.Each. For a
-// Result it returns that of the request whose figures the Result has, or Allowed if all limits of
-// the call are shadow limits.
+// Outcome returns what became of one request of a call, an element of Result.Each. A Result has
+// the outcome of the request that its figures are of. It is Allowed if all limits of the call are
+// shadow limits.
 func (d *Decision) Outcome() Outcome {
 	switch {
 	case d.mistake:

@@ -49,8 +49,8 @@ func (a *ask) help(l *Limiter, d *Decision) {
 	}
 }
 
-// hasLease reports whether the key of a hit that Redis has denied has a lease. A call does not look for the
-// lease of a key that is hit rarely before.
+// hasLease reports whether the key of a hit that Redis has denied has a lease. Until then a call
+// does not look for the lease of a key that is hit rarely.
 func (a *ask) hasLease(l *Limiter) bool {
 	if a.lease == nil && !a.charge {
 		a.findLease(l)

@@ -12,8 +12,8 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// TestHitsPassALateSum: a hit waits until its deadline for a sum whose callers have more time. Hits after it
-// leave beside that sum, whose connection may be silent, as far as there may be more sums.
+// TestHitsPassALateSum: a hit waits until its deadline for a sum of callers with more time. Later hits do
+// not wait for that sum, until eight are under way.
 func TestHitsPassALateSum(t *testing.T) {
 	t.Parallel()
 	for name, merged := range map[string]bool{"of a call": false, "of several calls": true} {
@@ -36,7 +36,7 @@ func TestHitsPassALateSum(t *testing.T) {
 				}
 				counted := int64(len(long))
 				if merged {
-					counted++ // the one whose reply has come
+					counted++ // the first one, which has its reply
 				}
 
 				first := pipeline.Hit{Key: "k", By: 1}

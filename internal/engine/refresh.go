@@ -162,8 +162,8 @@ func (r *refresher) refresh(ctx context.Context) error {
 
 // candidates returns the addresses to ask, in their order:
 //
-//   - the nodes that MOVED has named, which know their slots best; with Config.Standalone the server
-//     in use,
+//   - the nodes that MOVED has named, which know their slots best (with Config.Standalone, the
+//     server in use),
 //   - two of the other nodes,
 //   - the seeds, since all nodes that are known may be gone,
 //   - the rest of the nodes.

@@ -74,7 +74,7 @@ func ofScenes(out []byte, err error) (verdict string, noticed bool, _ error) {
 	return "a scene does not end", true, nil
 }
 
-// ofWorlds returns the verdict of random worlds of which one failed.
+// ofWorlds returns the verdict of random worlds, by the output and the error of a go test that failed.
 func ofWorlds(out []byte, err error) (verdict string, noticed bool, _ error) {
 	switch first := firstFailure.FindSubmatch(out); {
 	case bytes.Contains(out, []byte("[build failed]")):
