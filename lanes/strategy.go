@@ -12,7 +12,8 @@ import (
 // after it are tried in turn.
 //
 // It runs for every batch, on many goroutines, without a lock held. It must be safe for
-// concurrent use, fast, and must not block. If it panics, its batch fails as not sent.
+// concurrent use, fast, and must not block. If it panics, its batch fails as not sent. For a
+// batch that waits it may run several times, even at the same time, and only one result is used.
 //
 // The key is a number that belongs to the batch, negative if there is none. Package cluster
 // gives a batch the slot of its first command that has a key.

@@ -67,7 +67,7 @@ func TestReleaseDuringRenewal(t *testing.T) {
 	l.keeper.by = time.Now().Add(time.Minute)
 	l.keeper.mu.Unlock()
 	l.keeper.send(&round{renew: []*Hold{hold}})
-	require.Eventually(t, func() bool { return c.holders(t, "k") == 0 }, soonEnough, often)
+	c.mustReach(t, "k", 0)
 }
 
 // TestShortHoldBesideASilentServer: a hold that is taken while a silent server has the renewals of others

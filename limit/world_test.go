@@ -72,13 +72,18 @@ func (w *world) refuseAll(text model.Refusal, commands ...string) {
 // count returns what is counted on the key, without a hit.
 func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	t.Helper()
+	n, err := l.counted(of, key)
+	require.NoError(t, err)
+	return n
+}
+
+func (l *Limiter) counted(of *Limit, key string) (int64, error) {
 	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
 	a.place = place{of.heads(a.number()).now, key}
 	c := new(call)
 	c.addReads(l, &a)
 	l.ask(context.Background(), nil, c.draws)
-	require.NoError(t, a.reads[0].err)
-	return a.reads[0].total
+	return a.reads[0].total, a.reads[0].err
 }
 
 // keys returns how many keys there are.
