@@ -22,8 +22,8 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// A lateWorld has counters of which the network holds a hit up, until the client has given it
-// up.
+// A lateWorld has counters on a network that holds up one hit until the client has given up
+// waiting for it.
 type lateWorld struct {
 	server   *model.Cluster
 	counters *pipeline.Counters
@@ -113,9 +113,9 @@ func (w *lateWorld) lateHit(t *testing.T, known bool, late, ttl time.Duration) {
 	require.Positive(t, left)
 }
 
-// TestLateHitExpires: a hit that the server gets when the client has given it up does not
-// leave its key without a time to live. Of a key that was known to have one, and was deleted,
-// this holds if the call has the time to ask; if not, the next hit makes it good.
+// TestLateHitExpires: a hit that the server gets after the client has given it up does not
+// leave its key without a time to live. If the key was known to have one and somebody deleted it,
+// the call has to ask for it. If it lacks the time for that, the next hit sets the time to live.
 func TestLateHitExpires(t *testing.T) {
 	const ttl = 20 * time.Minute
 	for _, c := range []pipeline.CountersConfig{{}, {ExpireEveryHit: true}} {
