@@ -132,6 +132,8 @@ func TestStandaloneAsksItsServerOnly(t *testing.T) {
 	require.NoError(t, client.Sync(within(t, 10*time.Second))) // behind those that the redirects have caused
 	noting.Store(true)
 	require.NoError(t, client.Sync(within(t, 10*time.Second)))
+	_, asked := dialled.Load(e.Addrs()[0])
+	require.True(t, asked)
 	dialled.Range(func(addr, _ any) bool {
 		require.Equal(t, e.Addrs()[0], addr)
 		return true
