@@ -43,6 +43,8 @@ var slotmap = []promise{
 	{"a standalone server does not take the slots", []mutant{
 		{fault: "a standalone server that answers sooner takes the slots", at: "internal/slots.judge",
 			by: instead("another", "NoFlaw"), tests: "./cluster TestSlowStandaloneServerStays"},
+		{fault: "a standalone server that answers, but tells no map for now, is replaced", at: "internal/slots.Poll.Choose",
+			by: never("p.Stays"), tests: "./internal/slots TestChooseWithoutCluster"},
 		{fault: "a replica among standalone servers is used", at: "internal/slots.judge",
 			by: never("Follows"), tests: "./internal/faults TestPrimaryAmongStandaloneServers"},
 		{fault: "map: a server without cluster mode takes all slots", at: "internal/slots.judge",
@@ -65,6 +67,8 @@ var slotmap = []promise{
 	{"what cannot be read of a map costs only itself", []mutant{
 		{fault: "map: what AddrMap returns for one node costs all of them", at: "internal/engine.asker.translate",
 			by: always("a.wrong", `""`), tests: "./cluster TestAddrMapHasNoAddressForANode"},
+		{fault: "map: AddrMap is asked for a node once for each of its ranges", at: "internal/engine.asker.translate",
+			by: always("!asked"), tests: "./cluster TestAddrMapIsAskedOnce"},
 		{fault: "map: a lost reply makes all nodes unknown", at: "internal/engine.asker.roundTrip",
 			by: never("sure"), tests: "./internal/engine TestLostReplies"},
 		{fault: "map: a lost reply makes a replica a primary", at: "internal/engine.asker.roundTrip",
