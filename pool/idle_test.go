@@ -24,12 +24,13 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// A quitter is a server that closes a connection when it has answered an INCR, and tells of
-// it.
+// A quitter is a server that closes a connection on which it has answered an INCR, once it is
+// told that the reply has arrived. So what it sends last is in no read with the reply.
 type quitter struct {
-	last  string // what it sends before
-	ran   atomic.Int64
-	ended chan struct{}
+	last    string // what it sends before it closes the connection
+	ran     atomic.Int64
+	arrived chan struct{} // takes that the reply has arrived
+	ended   chan struct{} // takes that the connection is closed
 }
 
 func (q *quitter) serve(conn net.Conn) {
@@ -49,6 +50,7 @@ func (q *quitter) serve(conn net.Conn) {
 			}
 			q.ran.Add(1)
 			_, _ = io.WriteString(conn, ":1\r\n")
+			<-q.arrived
 			_, _ = io.WriteString(conn, q.last)
 			_ = conn.Close()
 			q.ended <- struct{}{}
@@ -57,12 +59,18 @@ func (q *quitter) serve(conn net.Conn) {
 	}
 }
 
+// quit returns when the connection is closed on which a reply to an INCR has arrived.
+func (q *quitter) quit() {
+	q.arrived <- struct{}{}
+	<-q.ended
+}
+
 func (q *quitter) listen(t *testing.T, config *tls.Config) (addr string) {
-	q.ended = make(chan struct{}, 1)
+	q.arrived, q.ended = make(chan struct{}), make(chan struct{}, 1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	var tasks sync.WaitGroup
-	t.Cleanup(func() { _ = listener.Close(); tasks.Wait() })
+	t.Cleanup(func() { _ = listener.Close(); close(q.arrived); tasks.Wait() })
 	tasks.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -119,7 +127,7 @@ func TestClosedWhileIdle(t *testing.T) {
 					require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
 				}
 				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")), "call %d", i)
-				<-q.ended
+				q.quit()
 				<-time.After(10 * ms) // idle for longer than a busy connection
 			}
 			require.EqualValues(t, calls, q.ran.Load())
@@ -148,7 +156,7 @@ func TestDedicatedClosedWhileIdle(t *testing.T) {
 					}
 					return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
 				})), "call %d", i)
-				<-q.ended
+				q.quit()
 				<-time.After(10 * ms) // idle for longer than a busy connection
 			}
 			require.EqualValues(t, 8, q.ran.Load())
@@ -185,7 +193,7 @@ func TestDedicatedClosedWhileWaitedFor(t *testing.T) {
 					runtime.Gosched()
 				}
 				require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "INCR", "k")))
-				<-q.ended
+				q.quit()
 				<-time.After(10 * ms) // idle for longer than a busy connection
 				return nil
 			})))
