@@ -66,7 +66,7 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}})
+		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: 10 * time.Second, Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}})
 		counters := pipeline.CountersConfig{}.New(client)
 		hit := func(within time.Duration) (pipeline.Hit, time.Duration) {
 			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}}
@@ -77,17 +77,20 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		first, _ := hit(time.Second)
 		require.NoError(t, first.Err)
 		w.set(func() { w.silent[nodeA] = true })
-		out := make(chan pipeline.Hit)
-		go func() {
+		out := make(chan pipeline.Hit, 2)
+		patient := func() {
 			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}, {Key: keyOf(0, 2), By: 1}} // others wait behind two
 			_ = counters.Hit(soon(t, 30*time.Second), hits)
 			out <- hits[0]
-		}()
+		}
+		go patient()
 		synctest.Wait()
 		next, took := hit(100 * time.Millisecond)
 		require.ErrorIs(t, next.Err, context.DeadlineExceeded)
 		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
 		time.Sleep(2 * time.Second)
+		go patient() // as nobody waits behind hits that have been out for so long
+		synctest.Wait()
 		next, took = hit(100 * time.Millisecond)
 		require.ErrorIs(t, next.Err, cause.ErrSuspect)
 		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
@@ -99,6 +102,7 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		require.ErrorAs(t, next.Err, &failed)
 		require.Equal(t, nodeA, failed.Addr)
 
+		require.ErrorIs(t, (<-out).Err, redislanes.ErrNotSent, "of the later ones")
 		require.ErrorIs(t, (<-out).Err, redislanes.ErrUnknownOutcome)
 		require.NoError(t, counters.Close())
 	})
