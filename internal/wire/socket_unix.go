@@ -5,6 +5,7 @@ package wire
 import (
 	"io"
 	"net"
+	"sync"
 	"syscall"
 )
 
@@ -32,23 +33,38 @@ func newSocket(conn net.Conn) *socket {
 // side has closed it, or it has an error. Bytes that are to be read stay there. It returns the first
 // of them, 0 if there is none. It may be called by many goroutines, beside reads and writes.
 func (s *socket) ended() (next byte, err error) {
-	closed := s.raw.Control(func(fd uintptr) {
-		var one [1]byte
-		n, _, failed := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		switch {
-		case failed == syscall.EAGAIN || failed == syscall.EINTR:
-		case failed != nil:
-			err = failed
-		case n <= 0 || halfClosed(fd):
-			err = io.EOF
-		default:
-			next = one[0]
-		}
-	})
-	if err == nil {
-		err = closed
+	g := glances.Get().(*glance)
+	defer glances.Put(g)
+	g.next[0], g.err = 0, nil
+	if closed := s.raw.Control(g.take); closed != nil {
+		return 0, closed
 	}
-	return next, err
+	return g.next[0], g.err
+}
+
+// A glance is a look at a socket. It is used again, as connections of a pool that is not busy are
+// asked before most batches.
+type glance struct {
+	next [1]byte
+	err  error
+	take func(fd uintptr) // at, as a value
+}
+
+var glances = sync.Pool{New: func() any {
+	g := new(glance)
+	g.take = g.at
+	return g
+}}
+
+func (g *glance) at(fd uintptr) {
+	n, _, err := syscall.Recvfrom(int(fd), g.next[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	switch {
+	case err == syscall.EAGAIN || err == syscall.EINTR:
+	case err != nil:
+		g.err = err
+	case n <= 0 || halfClosed(fd):
+		g.next[0], g.err = 0, io.EOF
+	}
 }
 
 // tryWrite writes once. It always returns true, so that RawConn.Write does not
