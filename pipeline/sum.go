@@ -144,11 +144,14 @@ func (c *hitCall) begin(ctx context.Context, n int) {
 	c.pending.Store(1)
 	c.hits = slices.Grow(c.hits[:0], n)[:n]
 	c.own = slices.Grow(c.own[:0], n) // keys point into it
-	c.batch.reset()
+	c.sums = c.sums[:0]
 }
 
-// newSum returns an empty sum of the call's own.
+// newSum returns an empty sum of the call's own. A call whose hits all wait needs no batch.
 func (c *hitCall) newSum(k *key) *sum {
+	if len(c.sums) == 0 {
+		c.batch.reset()
+	}
 	c.own = c.own[:len(c.own)+1]
 	s := c.own[len(c.own)-1].begin(k, &c.batch)
 	c.sums = append(c.sums, s)
