@@ -73,7 +73,7 @@ var outcomes = []promise{
 			by: never("secure"), tests: "./internal/wire TestSurplusReplyIsNobodys"},
 		{fault: "the rest of a push is taken for a reply that nobody has asked for", at: "internal/wire.Lane.hungUp",
 			by: instead("!l.adrift.Load()", "true"), tests: "./internal/wire TestIdleWithinAPush"},
-		{fault: "bytes that nobody reads hide the end of an idle connection", at: "internal/wire.glance.at",
+		{fault: "bytes that nobody reads hide the end of an idle connection", at: "internal/wire.peek.at",
 			by: never("halfClosed"), tests: "./pool TestClosedWhileIdle"},
 	}},
 	{"commands of one slot keep their order", []mutant{

@@ -33,37 +33,37 @@ func newSocket(conn net.Conn) *socket {
 // side has closed it, or it has an error. Bytes that are to be read stay there. It returns the first
 // of them, 0 if there is none. It may be called by many goroutines, beside reads and writes.
 func (s *socket) ended() (next byte, err error) {
-	g := glances.Get().(*glance)
-	defer glances.Put(g)
-	g.next[0], g.err = 0, nil
-	if closed := s.raw.Control(g.take); closed != nil {
+	p := peeks.Get().(*peek)
+	defer peeks.Put(p)
+	p.next[0], p.err = 0, nil
+	if closed := s.raw.Control(p.look); closed != nil {
 		return 0, closed
 	}
-	return g.next[0], g.err
+	return p.next[0], p.err
 }
 
-// A glance is a look at a socket. It is used again, as connections of a pool that is not busy are
-// asked before most batches.
-type glance struct {
+// A peek is a look at what comes next on a socket. It is used again, so that a look takes no
+// new memory: the idle connections of a large pool are asked before most of their batches.
+type peek struct {
 	next [1]byte
 	err  error
-	take func(fd uintptr) // at, as a value
+	look func(fd uintptr) // at, as a value
 }
 
-var glances = sync.Pool{New: func() any {
-	g := new(glance)
-	g.take = g.at
-	return g
+var peeks = sync.Pool{New: func() any {
+	p := new(peek)
+	p.look = p.at
+	return p
 }}
 
-func (g *glance) at(fd uintptr) {
-	n, _, err := syscall.Recvfrom(int(fd), g.next[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+func (p *peek) at(fd uintptr) {
+	n, _, err := syscall.Recvfrom(int(fd), p.next[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	switch {
 	case err == syscall.EAGAIN || err == syscall.EINTR:
 	case err != nil:
-		g.err = err
+		p.err = err
 	case n <= 0 || halfClosed(fd):
-		g.next[0], g.err = 0, io.EOF
+		p.next[0], p.err = 0, io.EOF
 	}
 }
 
