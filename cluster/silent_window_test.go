@@ -89,7 +89,7 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		require.ErrorIs(t, next.Err, context.DeadlineExceeded)
 		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
 		time.Sleep(2 * time.Second)
-		go patient() // as nobody waits behind hits that have been out for so long
+		go patient() // nobody waits any more behind hits that were sent two seconds ago
 		synctest.Wait()
 		next, took = hit(100 * time.Millisecond)
 		require.ErrorIs(t, next.Err, cause.ErrSuspect)

@@ -147,7 +147,8 @@ func (c *hitCall) begin(ctx context.Context, n int) {
 	c.sums = c.sums[:0]
 }
 
-// newSum returns an empty sum of the call's own. A call whose hits all wait needs no batch.
+// newSum returns an empty sum that leaves with the call's batch. The first one empties the batch, which
+// stays as it is if all hits of the call wait.
 func (c *hitCall) newSum(k *key) *sum {
 	if len(c.sums) == 0 {
 		c.batch.reset()

@@ -24,13 +24,13 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// A quitter is a server that closes a connection on which it has answered an INCR, once it is
-// told that the reply has arrived. So what it sends last is in no read with the reply.
+// A quitter is a server that closes a connection after an INCR. It waits until the client has
+// read the reply, which would otherwise often be read together with what is sent last.
 type quitter struct {
 	last    string // what it sends before it closes the connection
 	ran     atomic.Int64
-	arrived chan struct{} // takes that the reply has arrived
-	ended   chan struct{} // takes that the connection is closed
+	arrived chan struct{} // the test sends here when it has the reply
+	ended   chan struct{} // the server sends here when the connection is closed
 }
 
 func (q *quitter) serve(conn net.Conn) {
@@ -59,7 +59,7 @@ func (q *quitter) serve(conn net.Conn) {
 	}
 }
 
-// quit returns when the connection is closed on which a reply to an INCR has arrived.
+// quit has the server close the connection of the last INCR, and returns when that is closed.
 func (q *quitter) quit() {
 	q.arrived <- struct{}{}
 	<-q.ended
