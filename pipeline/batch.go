@@ -157,7 +157,10 @@ func (b *batch) load() {
 		x := &s.sent
 		*x = count{err: uncertain.err, key: s.key.name, by: s.by, ttl: s.ttl, every: c.cfg.ExpireEveryHit}
 		s.fingerprint, s.at = fingerprintOf(s.key.hash, owners), now
-		x.known = s.ttl > 0 && !s.doubted.Load() && c.expiries.has(s.fingerprint, now)
+		if s.ttl > 0 && !s.doubted.Load() {
+			s.believed = c.expiries.believed(s.fingerprint, now)
+		}
+		x.known = s.believed > 0
 		b.p.lastKey, b.p.lastSlot = x.key, int32(s.key.slot)
 		before := b.p.Len()
 		x.append(b.p)

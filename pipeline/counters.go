@@ -122,7 +122,7 @@ func (c CountersConfig) New(client *cluster.Client) *Counters {
 		counters.client = made
 	}
 	for i := range counters.shards {
-		counters.shards[i].keys = make(map[uint64]*key)
+		counters.shards[i].resizeLocked(fewestChains)
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
 	counters.merged, counters.endMerged = context.WithCancel(context.Background())

@@ -54,6 +54,31 @@ func TestExpireIsSentOnce(t *testing.T) {
 	})
 }
 
+// TestShorterTimeToLiveIsRemembered: a key that a hit gives less time to live than it had is
+// believed in for less time, too.
+func TestShorterTimeToLiveIsRemembered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ttl, passes time.Duration
+		known       bool
+	}{
+		{time.Hour, 6 * time.Second, true},
+		{time.Second, 400 * time.Millisecond, true},
+		{time.Second, 600 * time.Millisecond, false},
+		{15 * time.Millisecond, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newTower(t, 1, pipeline.CountersConfig{ExpireEveryHit: true})
+			w.hitOnce(t, "k", 1, time.Hour)
+			w.hitOnce(t, "k", 1, c.ttl)
+			require.Equal(t, 1, w.Calls(0, "SET"))
+			time.Sleep(c.passes)
+			w.hitOnce(t, "k", 1, time.Hour)
+			require.Equal(t, c.known, w.Calls(0, "SET") == 1, c)
+		})
+	}
+}
+
 // TestRefusedKeyIsNotKnown: a hit that was refused says nothing about the next one.
 func TestRefusedKeyIsNotKnown(t *testing.T) {
 	t.Parallel()

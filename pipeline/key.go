@@ -2,10 +2,8 @@ package pipeline
 
 import (
 	"hash/maphash"
-	"maps"
 	"math/bits"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/slots"
@@ -32,14 +30,6 @@ func (k fullKey) hash(seed maphash.Seed) uint64 {
 	return h
 }
 
-// A counterShard is the keys that are being counted now.
-type counterShard struct {
-	mu   sync.Mutex      // guards its keys, their sums, and the hits of these; never held across I/O
-	keys map[uint64]*key // by their hashes, which are made once for a hit
-	most int             // hashes that keys has had since it was made
-	_    [64]byte        // a cache line for each shard's lock
-}
-
 // A key is a key that is being counted. It leaves its shard when no sum of it is under way
 // and none waits.
 type key struct {
@@ -47,60 +37,11 @@ type key struct {
 	hash    uint64
 	slot    uint16
 	shard   *counterShard
-	other   *key   // another key with the same hash
+	other   *key   // the next one of the shard's chain
 	out     []*sum // under way
 	waiting []*sum // each in its turn
 	next    *batch // lets hits gather and takes the first that waits; nil: none does
 	merged  bool   // a sum is under way that had waited and is not late: the next one leaves when it has ended
-}
-
-func (c *Counters) shard(hash uint64) *counterShard { return &c.shards[hash%counterShards] }
-
-// findLocked returns the key; nil if it is not being counted.
-func (s *counterShard) findLocked(name fullKey, hash uint64) *key {
-	k := s.keys[hash]
-	for k != nil && k.name != name {
-		k = k.other
-	}
-	return k
-}
-
-// addLocked makes a key that is not there yet.
-func (c *Counters) addLocked(s *counterShard, name fullKey, hash uint64) *key {
-	k := c.keys.Get().(*key)
-	k.name, k.hash, k.slot, k.shard, k.other = name, hash, name.slot(), s, s.keys[hash]
-	s.keys[hash] = k
-	s.most = max(s.most, len(s.keys))
-	return k
-}
-
-// removeLocked takes out a key that nobody counts any more.
-func (c *Counters) removeLocked(k *key) {
-	s := k.shard
-	switch first := s.keys[k.hash]; {
-	case first == k && k.other == nil:
-		delete(s.keys, k.hash)
-		s.shrinkLocked()
-	case first == k:
-		s.keys[k.hash] = k.other
-	default:
-		for first.other != k {
-			first = first.other
-		}
-		first.other = k.other
-	}
-	k.name, k.shard, k.other = fullKey{}, nil, nil
-	c.keys.Put(k)
-}
-
-// shrinkLocked makes a new map when few keys are left of many: a map keeps the
-// room for the most that were ever in it.
-func (s *counterShard) shrinkLocked() {
-	if n := len(s.keys); s.most > keptKeys && n < s.most/8 {
-		keys := make(map[uint64]*key, n)
-		maps.Copy(keys, s.keys)
-		s.keys, s.most = keys, n
-	}
 }
 
 // join puts each hit on a sum: one of this call's own, which leaves at once, or one that

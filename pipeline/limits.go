@@ -47,9 +47,10 @@ const (
 	// expiryBuckets is how many buckets of eight keys expiries have; they take 512 KiB.
 	expiryBuckets = 1 << 13
 
-	// keptKeys is how many keys a shard's map may have room for however few are in it. They
-	// take some KiB.
-	keptKeys = 256
+	// fewestChains is how many chains a shard begins with. It has at least twice as many as
+	// keys, and up to keptChains however few keys are left: 4 KiB. Powers of two.
+	fewestChains = 16
+	keptChains   = 512
 
 	// keptHits is for how many hits the memory of a call is kept for the next one, however few
 	// that has. A hit needs up to three commands.

@@ -42,11 +42,12 @@ type sum struct {
 
 	// What became of it; owned by the goroutine that sends it.
 	fingerprint fingerprint // its key
-	at          uint32
-	open        int    // commands that have not ended
-	read        bool   // its replies were read
-	wants       ending // the command to send about its key's end
-	apart       bool   // its hits are to be counted one by one
+	at          uint32      // when it left, by expiries.now
+	believed    uint32      // for how many ticks from then on it was believed that the key has its time to live
+	open        int         // commands that have not ended
+	read        bool        // its replies were read
+	wants       ending      // the command to send about its key's end
+	apart       bool        // its hits are to be counted one by one
 	sent        count
 	parts       []count // what became of each hit, if the sum would overflow
 }
