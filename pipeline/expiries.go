@@ -59,7 +59,7 @@ func (e *expiries) believed(f fingerprint, now uint32) uint32 {
 	return 0
 }
 
-// ticks returns for how long it is believed that a key has its time to live which has so much of it left.
+// ticks returns for how many ticks it is believed that a key with so much time left has its time to live.
 func ticks(left time.Duration) uint32 {
 	return uint32(min(left/rememberedPart, mostRemembered) / expiryTick)
 }
@@ -115,8 +115,8 @@ func (c *Counters) learnExpiry(s *sum) {
 	}
 }
 
-// remember notes for how many ticks the sum's key is believed in, unless it is for no longer already. To
-// note that with each hit took 5 % of the time of a hit.
+// remember notes for how many ticks the sum's key is believed in. It notes nothing for a key that is believed
+// in for no longer already: to do so with each hit took 5 % of the time of a hit.
 func (c *Counters) remember(s *sum, ticks uint32) {
 	if s.believed == 0 || ticks < s.believed {
 		c.expiries.keep(s.fingerprint, s.at, ticks)

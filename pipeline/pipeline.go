@@ -67,8 +67,8 @@ func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 // number of pipelines may use one client. Make it with [New]. The zero Pipeline refuses
 // everything.
 type Pipeline struct {
-	how     engine.How
 	list    engine.Commands
+	how     engine.How
 	capture capture
 	counts  []counted
 

@@ -245,7 +245,8 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 	replies = buf
 	var said []refusedCommand
 	for i := range r.bounds {
-		reply, addr, err := r.outcome(i)
+		reply, err := r.outcome(i)
+		addr := r.Node(i)
 		if err != nil && reply == nil {
 			return replies, nil, wire.AfterContext(r.failed(i, addr, err))
 		}

@@ -16,19 +16,19 @@ import (
 // them, and their replies after [Commands.Do]. The zero value has no client and refuses
 // everything. They are not safe for concurrent use.
 type Commands struct {
-	Request Request
-
 	client     *Client
 	state      state
 	idempotent bool // all commands are
 	generation uint32
-	refused    []rejected // commands that are not in the Request
 	err        error      // why Do has sent nothing
+	alone      []byte     // the reply to a command that had a dedicated connection; nil: there is no such command
 	receivers  []receiver // in the order of their commands
 
-	name  string // of a command that had a dedicated connection
-	addr  string // of the server that replied to it
-	alone []byte // its reply; nil: there is no such command
+	Request Request // here, since its first fields are read together with those above
+
+	name    string     // of the command that had a dedicated connection
+	addr    string     // of the server that replied to it
+	refused []rejected // commands that are not in the Request
 }
 
 type state uint8

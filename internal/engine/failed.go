@@ -70,7 +70,7 @@ func (c *Client) noteOutcomes(r *Request) {
 		if t := r.places[i].trip; t != nil && t == failed {
 			continue
 		}
-		reply, _, err := r.outcome(i)
+		reply, err := r.outcome(i)
 		if err != nil {
 			failed = r.places[i].trip
 		}

@@ -15,7 +15,8 @@ import (
 
 // judge decides about the i-th command by its last try.
 func (x *retry) judge(i int, now time.Time) attempt.Step {
-	reply, addr, err := x.request.lastTry(i)
+	reply, err := x.request.lastTry(i)
+	addr := x.request.Node(i)
 	switch {
 	case err != nil:
 		return x.judgeFailure(i, addr, err, now)

@@ -82,7 +82,7 @@ func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 	}
 	var became tally
 	for i := range r.bounds {
-		reply, _, err := r.outcome(i)
+		reply, err := r.outcome(i)
 		became.add(reply, err, r.probes)
 	}
 	info.Outcome, info.Failed, info.Code, info.Err = became.outcome, became.failed, became.code, became.err

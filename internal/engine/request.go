@@ -20,37 +20,39 @@ import (
 // them: the form in which commands travel through the package. The zero value
 // is empty. It is not safe for concurrent use.
 type Request struct {
+	// What is read when the replies are there comes first: with many callers, each cache line is out of
+	// the processor's cache by then, and it is on few of them.
+	flight    *flight
+	clean     bool
+	proxied   bool // Config.Standalone is set: see ambiguous
+	probes    bool // see wire.Probes
+	unknown   bool // there is a command that servers have to be asked for
+	several   bool // there is a command with keys in several slots
+	places    []place
+	histories []history // of each command, if some had to be sent again
+	observed  observation
+
 	arena  []byte // all commands, one behind the other
 	bounds []bound
 	slots  []int32 // of each command; -1 without a key
-	places []place
-	marks  []mark // of each command
+	marks  []mark  // of each command
 
 	scripts []script      // of commands that run one by its hash, in their order
 	lastOf  map[int32]int // the last command of each of their slots
 
-	unknown   bool    // there is a command that servers have to be asked for
-	several   bool    // there is a command with keys in several slots
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
 	written   []int32 // slots that commands write to, sorted, each once; only with How.Replicas
 
 	grouper slots.Grouper
 	groups  []int32
-	numbers []int32 // of groups, for splitSlow
-	flight  *flight
-	clean   bool
-	proxied bool         // Config.Standalone is set: see ambiguous
+	numbers []int32      // of groups, for splitSlow
 	surplus wire.Surplus // of arena
-
-	observed observation
-	probes   bool // see wire.Probes
 
 	ended []int // commands that How.Ended is told of
 
-	histories []history // of each command, if some had to be sent again
-	began     time.Time // when the first of these ended
-	took      time.Duration
+	began time.Time // when the first command ended that had to be sent again
+	took  time.Duration
 }
 
 type bound struct{ from, to int }
@@ -104,17 +106,16 @@ type trip struct {
 // but for one that was abandoned: lanes may still hold its batches.
 type flight struct {
 	call      *wire.Call
-	trips     []*trip
-	used      int       // of trips, in all attempts so far
-	reclaimed int       // trips that are not among them any more
-	settled   int       // how many of the first trips are complete, and judged
-	open      bool      // not all trips are known to be complete
-	now       uint64    // when trips that are made now are sent, see outages.events
-	table     *topology // by which the last attempt was sent
+	open      bool // not all trips are known to be complete
 	abandoned bool
-
-	request  *Request
-	observed *observation // nil: nobody is told
+	trips     []*trip
+	used      int // of trips, in all attempts so far
+	settled   int // how many of the first trips are complete, and judged
+	request   *Request
+	observed  *observation // nil: nobody is told
+	reclaimed int          // trips that are not among the used ones any more
+	now       uint64       // when trips that are made now are sent, see outages.events
+	table     *topology    // by which the last attempt was sent
 }
 
 // Reset makes the Request empty. Replies got from it before are invalid.
@@ -233,12 +234,12 @@ func (r *Request) SetSlow(i int, slow bool) {
 // the Request was executed. The error is a [redislanes.Error]: for an error reply,
 // and for a command without a reply.
 func (r *Request) Reply(i int) ([]byte, error) {
-	reply, addr, err := r.outcome(i)
+	reply, err := r.outcome(i)
 	switch {
 	case err != nil:
-		return nil, r.failed(i, addr, err)
+		return nil, r.failed(i, r.Node(i), err)
 	case resp.IsError(reply):
-		return nil, r.failed(i, addr, saidError(reply))
+		return nil, r.failed(i, r.Node(i), saidError(reply))
 	}
 	return reply, nil
 }
@@ -246,15 +247,14 @@ func (r *Request) Reply(i int) ([]byte, error) {
 // Raw returns the i-th command's reply as it came, also one that is an error, for
 // receivers that take errors as values; nil if there is none.
 func (r *Request) Raw(i int) []byte {
-	reply, _, _ := r.outcome(i)
+	reply, _ := r.outcome(i)
 	return reply
 }
 
 // Undecodable returns an error of decoding the i-th command's reply as a
 // [redislanes.Error], which names the command and its node.
 func (r *Request) Undecodable(i int, err error) error {
-	_, addr, _ := r.outcome(i)
-	return wire.Named(commandName(r.command(i)), addr, err)
+	return wire.Named(commandName(r.command(i)), r.Node(i), err)
 }
 
 // undecodable is Undecodable for an error of wire.Unmarshal of all replies; one of
@@ -271,29 +271,28 @@ var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.E
 
 // outcome returns the reply, also if it is an error, or why there is none. It is what became of
 // the i-th command in all its tries. There are both if the reply is of no use (see ambiguous).
-func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
-	reply, addr, err = r.lastTry(i)
+func (r *Request) outcome(i int) (reply []byte, err error) {
+	reply, err = r.lastTry(i)
 	if r.histories != nil {
 		reply, err = r.histories[i].outcome(reply, err)
 	}
-	return reply, addr, err
+	return reply, err
 }
 
 // lastTry is outcome for the last try alone.
-func (r *Request) lastTry(i int) (reply []byte, addr string, err error) {
+func (r *Request) lastTry(i int) (reply []byte, err error) {
 	if len(r.places) == 0 {
-		return nil, "", errNotExecuted
+		return nil, errNotExecuted
 	}
 	p := r.places[i]
 	if p.trip == nil {
-		return nil, "", p.err
+		return nil, p.err
 	}
 	reply, err = p.trip.Reply(p.pos)
-	addr = p.trip.pool.Address()
-	if err == nil {
-		err = ambiguous(r.proxied, addr, reply)
+	if err == nil && r.proxied {
+		err = ambiguous(true, r.Node(i), reply)
 	}
-	return reply, addr, err
+	return reply, err
 }
 
 func (r *Request) command(i int) []byte {
@@ -311,8 +310,10 @@ func (r *Request) Trips() int {
 // Node returns the address of the node that the i-th command was sent to last, "" if there is
 // none.
 func (r *Request) Node(i int) string {
-	_, addr, _ := r.outcome(i)
-	return addr
+	if len(r.places) == 0 || r.places[i].trip == nil {
+		return ""
+	}
+	return r.places[i].trip.pool.Address()
 }
 
 // renew makes a flight if there is none, or if lanes may still hold the old one.

@@ -246,7 +246,7 @@ func (x *retry) keepOrder(commands []int) {
 		if !c.Early {
 			continue
 		}
-		if reply, _, err := r.lastTry(c.Index); err != nil {
+		if reply, err := r.lastTry(c.Index); err != nil {
 			x.doubt(c.Index, err)
 		} else if !resp.IsError(reply) {
 			x.doubt(c.Index, attempt.ErrEarly)

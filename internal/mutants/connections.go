@@ -138,6 +138,12 @@ var connections = []promise{
 		{fault: "a panic at a message's receiver ends the process", at: "internal/nodepool.streamReceiver.decode",
 			by: drop("Catch"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},
+	{"a waiter that leaves the queue leaves the others in their order", []mutant{
+		{fault: "a batch is abandoned in a queue in which it does not wait", at: "internal/nodepool.queue.of",
+			by: instead("w.in == q", "true"), tests: "./internal/nodepool TestQueueModel"},
+		{fault: "those behind a waiter that leaves are lost", at: "internal/nodepool.queue.remove",
+			by: drop("w.next.before"), tests: "./internal/nodepool TestQueueModel"},
+	}},
 	{"a callback or a log that hangs holds nobody up", []mutant{
 		{fault: "a strategy that is asked about one node holds up another", at: "internal/nodepool.sharedAccess.submit",
 			by: never("a.Strategy != nil"), tests: "./cluster TestSlowStrategyOfOneNode"},
@@ -150,7 +156,7 @@ var connections = []promise{
 		{fault: "a strategy runs under the pool's lock", at: "internal/nodepool.sharedAccess.dispatch",
 			by: becomes("a.mu.Lock(); c.lane, c.err = a.choose(set.Set, c.key); a.mu.Unlock()", "choose"), tests: "./internal/nodepool TestStrategyMayAskThePool"},
 		{fault: "a batch is dispatched that was served while the strategy thought", at: "internal/nodepool.sharedAccess.serveLocked",
-			by: never("place"), tests: "./internal/nodepool TestStrategyTakesItsTime"},
+			by: never("in"), tests: "./internal/nodepool TestStrategyTakesItsTime"},
 	}},
 	{"the log has a line for news only", []mutant{
 		{fault: "each failed dial is a line in the log", at: "internal/guard.Throttle.Due",

@@ -12,7 +12,7 @@ var deadlines = []promise{
 		{fault: "a second look after the context's end misses a batch", at: "internal/wire.Call.Next",
 			by: before("if err != nil { return false, err }", "pending"), tests: "./cluster TestSequentialDeadline"},
 		{fault: "a caller of several lanes looks twice after its context's end", at: "internal/wire.Call.look",
-			by: never("IsZero"), tests: "./internal/wire TestOneSilentServerCostsOnlyItsCommands"},
+			by: never("lookBy"), tests: "./internal/wire TestOneSilentServerCostsOnlyItsCommands"},
 		{fault: "a call without a deadline waits on its own connection for a silent server", at: "internal/nodepool.member.waitsLocked",
 			by: instead("m.state != dedicated || !m.mayBeQuiet()", "m.state != dedicated"), tests: "./cluster TestCallsEndWithoutADeadline"},
 		{fault: "a command that waits for data is taken for a silent server", at: "internal/nodepool.member.waitsLocked",

@@ -46,7 +46,7 @@ func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 // last moment goes to the next one. It returns cause, with what w waited for.
 func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 	a.mu.Lock()
-	if w.place != nil {
+	if w.in != nil {
 		cause = a.waitErrorLocked(w, cause)
 		a.removeLocked(w)
 		a.mu.Unlock()

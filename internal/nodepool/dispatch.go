@@ -59,7 +59,7 @@ func (a *sharedAccess) nextLocked(to []choice, n int) []choice {
 func (a *sharedAccess) serveLocked(set *wire.Lanes, choices []choice) bool {
 	for _, c := range choices {
 		switch b := c.waiter.batch; {
-		case c.waiter.place == nil: // served or gone meanwhile
+		case c.waiter.in == nil: // served or gone meanwhile
 		case c.err != nil:
 			a.removeLocked(c.waiter)
 			b.Fail(a.addr, c.err)

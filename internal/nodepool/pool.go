@@ -140,7 +140,7 @@ func (m *member) inFlight() int {
 
 func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, queue: newQueue(), filled: make(chan struct{})}
+	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, filled: make(chan struct{})}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
@@ -164,7 +164,7 @@ func newPool(s settings, to *server) *Pool {
 // abandon gives up waiting for a batch that was submitted.
 func (p *Pool) abandon(b *wire.Batch, cause error) {
 	p.mu.Lock()
-	if w, ok := p.queue.of[b]; ok {
+	if w := p.queue.of(b); w != nil {
 		cause = p.waitErrorLocked(w, cause)
 		p.removeLocked(w)
 		b.Refuse(p.addr, cause)

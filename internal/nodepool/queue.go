@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"container/list"
 	"iter"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,9 @@ type waiter struct {
 	batch *wire.Batch
 	given chan dedicateResult // capacity 1; if batch is nil
 	since time.Time
-	place *list.Element // in the queue; nil: it has left
+
+	in           *queue // nil: it has left
+	before, next *waiter
 }
 
 type dedicateResult struct {
@@ -24,49 +25,62 @@ type dedicateResult struct {
 	err    error
 }
 
-// A queue is the waiters of a pool, first in, first out. It is guarded by the pool's mu, but
-// for size. Make it with newQueue.
+// A queue is the waiters of a pool, first in, first out, each linked to its neighbours. It is
+// guarded by the pool's mu, but for size.
 type queue struct {
-	list list.List               // of *waiter
-	of   map[*wire.Batch]*waiter // of the batches
-	size atomic.Int32            // for goroutines without mu
+	head, tail *waiter
+	size       atomic.Int32 // for goroutines without mu, too
 }
 
-func newQueue() queue { return queue{of: make(map[*wire.Batch]*waiter)} }
-
-func (q *queue) len() int { return q.list.Len() }
+func (q *queue) len() int { return int(q.size.Load()) }
 
 // first returns the waiter at the head, nil if there is none.
-func (q *queue) first() *waiter {
-	if e := q.list.Front(); e != nil {
-		return e.Value.(*waiter)
+func (q *queue) first() *waiter { return q.head }
+
+// of returns the batch's waiter, nil if the batch does not wait here.
+func (q *queue) of(b *wire.Batch) *waiter {
+	if w, ok := b.Waiter.(*waiter); ok && w.in == q {
+		return w
 	}
 	return nil
 }
 
 func (q *queue) all() iter.Seq[*waiter] {
 	return func(yield func(*waiter) bool) {
-		for e := q.list.Front(); e != nil && yield(e.Value.(*waiter)); e = e.Next() {
+		for w := q.head; w != nil && yield(w); w = w.next {
 		}
 	}
 }
 
 func (q *queue) add(w *waiter) {
 	w.since = time.Now()
-	w.place = q.list.PushBack(w)
+	w.in, w.before = q, q.tail
+	if q.tail == nil {
+		q.head = w
+	} else {
+		q.tail.next = w
+	}
+	q.tail = w
 	if w.batch != nil {
-		q.of[w.batch] = w
+		w.batch.Waiter = w
 	}
 	q.size.Add(1)
 }
 
-// remove returns how long the waiter has waited.
+// remove returns how long the waiter has waited. A batch that a lane has taken is its caller's
+// again and may be in use for other commands.
 func (q *queue) remove(w *waiter) time.Duration {
-	q.list.Remove(w.place)
-	w.place = nil
-	if w.batch != nil {
-		delete(q.of, w.batch)
+	if w.before == nil {
+		q.head = w.next
+	} else {
+		w.before.next = w.next
 	}
+	if w.next == nil {
+		q.tail = w.before
+	} else {
+		w.next.before = w.before
+	}
+	w.in, w.before, w.next = nil, nil, nil
 	q.size.Add(-1)
 	return time.Since(w.since)
 }

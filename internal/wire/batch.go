@@ -18,39 +18,47 @@ type Batch struct {
 	lane  *Lane
 	arena []byte // the caller's; only valid until the lane has copied the runs
 	runs  []span // parts of arena, neighbours merged
-	ends  []int  // for each command, the bytes of the batch up to its end
 	key   int64  // for strategies; negative: none
 	slow  bool   // travels on lanes for slow commands, where there are any
 
 	uncounted bool // such as a PING: no [Load] and no [ErrorCount] counts it
 	counted   bool // is part of it now
 
-	start uint64    // where the batch begins in the lane's stream
-	began time.Time // when it was enqueued; zero unless it is timed
-	flush bool      // the caller got the role of the writer with this batch
-	reads bool      // the caller got a claim on the role of the reader
-
-	// The lane's replyMu guards these until the batch is done or abandoned.
-	buf         []byte
-	surplus     Surplus // of buf
-	listSurplus Surplus // of runs, ends and replies
-	replies     []int   // for each reply, its end in buf
-	answered    int     // replies that arrived, also after the batch was abandoned
-	errors      int     // replies that are errors
-	done        bool
-	abandoned   bool
-
-	complete atomic.Bool
-	hasError atomic.Bool // it is complete, with an error or without all replies
+	flush bool // the caller got the role of the writer with this batch
+	reads bool // the caller got a claim on the role of the reader
 
 	measured bool          // it is to be known how long it takes
 	since    time.Duration // from when on, see Now
 	took     atomic.Int64  // nanoseconds, once it is complete
 
-	err     error // why commands behind the last reply have none
-	handed  int   // how many commands were handed to the socket whole, if err is set
-	unknown error // err with ErrUnknownOutcome
-	notSent error // err with ErrNotSent
+	// Waiter is who waits with the batch in a pool's queue, or has waited. It is the pool's; only the
+	// batch's caller uses it. Reset forgets it.
+	Waiter any
+
+	start uint64 // where the batch begins in the lane's stream
+
+	// What is used when replies arrive is on two cache lines: with many callers, each line is out of
+	// the processor's cache by then.
+	ends    []int   // for each command, the bytes of the batch up to its end
+	surplus Surplus // of buf
+
+	// The lane's replyMu guards these until the batch is done or abandoned.
+	answered  int // replies that arrived, also after the batch was abandoned
+	buf       []byte
+	replies   []int // for each reply, its end in buf
+	errors    int   // replies that are errors
+	err       error // why commands behind the last reply have none
+	complete  atomic.Bool
+	hasError  atomic.Bool // it is complete, with an error or without all replies
+	done      bool
+	abandoned bool
+
+	listSurplus Surplus // of runs, ends and replies
+
+	began   time.Time // when it was enqueued; zero unless it is timed
+	handed  int       // how many commands were handed to the socket whole, if err is set
+	unknown error     // err with ErrUnknownOutcome
+	notSent error     // err with ErrNotSent
 }
 
 // Reset empties the batch for the commands of call's next trip. Commands are

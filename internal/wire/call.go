@@ -24,7 +24,7 @@ type Call struct {
 	early   atomic.Bool   // each batch that ends wakes Next, also without an error
 	done    chan struct{} // tells the caller to look again; may do so for nothing
 	mine    []*Batch      // that the caller is to write and to read
-	lookBy  time.Time     // when its last look ends; zero: it has not begun
+	lookBy  time.Duration // when its last look ends, see Now; 0: it has not begun
 }
 
 // NewCall returns a Call that can be used many times in turn.
@@ -50,7 +50,7 @@ func (c *Call) Flush() { Flush(c.mine) }
 // lanes' background readers read the rest, so that silent servers are not waited for one by one.
 // At the context's end it looks once more, for lastLook, at all that is left.
 func (c *Call) Read(ctx context.Context) {
-	c.lookBy = time.Time{}
+	c.lookBy = 0
 	late, left := false, 0
 	for _, b := range slices.Backward(c.mine) {
 		if late {
@@ -68,19 +68,19 @@ func (c *Call) Read(ctx context.Context) {
 
 // ownLook begins the last look, if it has not begun, and returns how long the caller may read by
 // itself: the second half of it is for the background readers of the other lanes.
-func (c *Call) ownLook(now time.Time) time.Duration {
-	if c.lookBy.IsZero() {
-		c.lookBy = now.Add(lastLook)
+func (c *Call) ownLook(now time.Duration) time.Duration {
+	if c.lookBy == 0 {
+		c.lookBy = now + lastLook
 	}
-	return c.lookBy.Sub(now) - lastLook/2
+	return c.lookBy - now - lastLook/2
 }
 
 // look waits for replies that have arrived, even if the context has ended: for lastLook, or until
 // the last look ends if it has begun.
 func (c *Call) look() {
 	left := lastLook
-	if !c.lookBy.IsZero() {
-		left = time.Until(c.lookBy)
+	if c.lookBy != 0 {
+		left = c.lookBy - Now()
 	}
 	over := time.NewTimer(left)
 	defer over.Stop()

@@ -50,7 +50,7 @@ func (l *Lane) limitOwnRead(ctx context.Context, call *Call, ended bool) bool {
 		limit = min(limit, end.Sub(now)/2)
 	}
 	if ctx.Err() != nil || limit < 0 {
-		ended, limit = true, call.ownLook(now)
+		ended, limit = true, call.ownLook(Now())
 	}
 	if limit == ownReadMax && l.readBy.Sub(now) > ownReadMin {
 		return false
