@@ -284,7 +284,7 @@ func TestLost(t *testing.T) {
 	sure := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, c.rule)
 	var began time.Time
 	var hold *Hold
-	require.Eventually(t, func() bool { // a server that a slow machine starves is not asked for a second
+	require.Eventually(t, func() bool { // on a slow machine the server may be suspect: the call holds nothing then
 		began = time.Now()
 		hold, _ = c.Acquire(t.Context(), "k")
 		return hold != nil

@@ -24,7 +24,7 @@ type Commands struct {
 	alone      []byte     // the reply to a command that had a dedicated connection; nil: there is no such command
 	receivers  []receiver // in the order of their commands
 
-	Request Request // here, since its first fields are read together with those above
+	Request Request // its first fields are read together with those above
 
 	name    string     // of the command that had a dedicated connection
 	addr    string     // of the server that replied to it

@@ -20,8 +20,8 @@ import (
 // them: the form in which commands travel through the package. The zero value
 // is empty. It is not safe for concurrent use.
 type Request struct {
-	// What is read when the replies are there comes first: with many callers, each cache line is out of
-	// the processor's cache by then, and it is on few of them.
+	// The fields that are read once the replies have arrived come first. With many callers they have left
+	// the processor's cache by then. Side by side, they cost few cache misses.
 	flight    *flight
 	clean     bool
 	proxied   bool // Config.Standalone is set: see ambiguous

@@ -32,7 +32,7 @@ func TestQueueModel(t *testing.T) {
 			found++
 			queues[at].remove(w)
 			model[at] = slices.DeleteFunc(model[at], func(other *waiter) bool { return other == w })
-		case random.IntN(4) == 0: // somebody who waits for a connection
+		case random.IntN(4) == 0: // a waiter for a dedicated connection
 			w := &waiter{given: make(chan dedicateResult, 1)}
 			queues[q].add(w)
 			model[q] = append(model[q], w)

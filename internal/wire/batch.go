@@ -31,14 +31,14 @@ type Batch struct {
 	since    time.Duration // from when on, see Now
 	took     atomic.Int64  // nanoseconds, once it is complete
 
-	// Waiter is who waits with the batch in a pool's queue, or has waited. It is the pool's; only the
-	// batch's caller uses it. Reset forgets it.
+	// Waiter is the batch's latest place in a pool's queue. The pool sets and reads it on the goroutine
+	// of the batch's caller. Reset clears it.
 	Waiter any
 
 	start uint64 // where the batch begins in the lane's stream
 
-	// What is used when replies arrive is on two cache lines: with many callers, each line is out of
-	// the processor's cache by then.
+	// The fields that are used when replies arrive are on two cache lines. With many callers they have
+	// left the processor's cache by then.
 	ends    []int   // for each command, the bytes of the batch up to its end
 	surplus Surplus // of buf
 
