@@ -233,20 +233,16 @@ func (s *leases) stop(shares func(*Limit) bool, key string, drop bool) (all []st
 	return all
 }
 
-// giveBack puts hits into the lease, of a call that was denied. It reports whether that has
-// taken them: hits that Redis has counted for this call alone may be too many.
-func (k *keyLease) giveBack(a *ask, leased bool) (ok bool) {
+// giveBack puts the hits of a denied call back into the lease. It reports false if the lease has ended.
+func (k *keyLease) giveBack(a *ask) (ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case k.number != a.number() || k.over:
+	if k.number != a.number() || k.over {
 		return false
-	case leased:
-		k.Give(a.cost)
-		k.line.Give(a.tokens)
-		return true
 	}
-	return k.line == nil && k.Offer(a.cost, k.limit.ends(a.window))
+	k.Give(a.cost)
+	k.line.Give(a.tokens)
+	return true
 }
 
 // learn notes how many hits Redis could still grant. It returns how many are free, with those

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,9 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/race"
-	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
@@ -413,99 +410,6 @@ func TestDeniedCallKeepsItsLease(t *testing.T) {
 		}
 		time.Sleep(1100 * time.Millisecond)
 		require.Equal(t, used, l.count(t, tenant, "t"))
-	})
-}
-
-// TestUnknownHitsAreNotLeased: if Redis did not say whether hits are within the limit, a denied call
-// gives them back to Redis, not to the lease.
-func TestUnknownHitsAreNotLeased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		l, other := w.limiter(t, Config{NearCache: -1}), w.limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "r", Limit: 10_000, Window: time.Hour, Algorithm: SlidingWindow})
-		none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
-		atWindow(time.Hour)
-		heads := limit.heads(windowAt(time.Now(), time.Hour).number)
-		key, owner := "", func(of string) *model.Node { return w.model.Owner(cluster.Slot(of)) }
-		for i := 0; key == ""; i++ {
-			if k := strconv.Itoa(i); owner(heads.now+k) != owner(heads.before+k) && owner(none.headOf(windowAt(time.Now(), time.Hour).number)+k) != owner(heads.before+k) {
-				key = k
-			}
-		}
-		one := Request{Limit: limit, Key: key}
-		require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: key}).Allowed)
-		used := warm(t, l, one)
-		for range 400 {
-			require.True(t, l.Allow(t.Context(), one).Allowed)
-			used++
-			time.Sleep(100 * time.Microsecond)
-		}
-		time.Sleep(90 * time.Millisecond) // it returns what it has
-		require.Equal(t, used, l.count(t, limit, key))
-		require.NotNil(t, l.leases.find(limit, key))
-		all, _ := other.AllowAtMost(t.Context(), Request{Limit: other.must(t, limit.Rule()), Key: key, Cost: 10_000})
-		require.EqualValues(t, 10_000, used+all)
-		owner(heads.before+key).Refuse("incrby", model.OutOfSpace, 0)
-		r := l.Allow(t.Context(), one, Request{Limit: none, Key: key})
-		require.False(t, r.Allowed)
-		require.Equal(t, FailedOpen, r.Each[0].Outcome())
-		require.Zero(t, r.Each[0].Remaining)
-		owner(heads.before+key).Refuse("incrby", "", 0)
-		require.False(t, l.Allow(t.Context(), one).Allowed)
-		require.EqualValues(t, 10_000, l.count(t, limit, key))
-	})
-}
-
-// A hook is called with hits.
-type hook struct {
-	ledger
-	hits func(of *Limit, what Hits)
-}
-
-func (h *hook) Hits(of *Limit, what Hits, _ int64) { h.hits(of, what) }
-
-// TestHitsBeyondTheLimitAreNotLeased: hits that Redis has no room for, which are within the limit only with
-// those of the lease, are not given to the lease when another limit denies the call. What the lease knows of
-// Redis may be old then, since replies to the hits of one INCRBY are read in any order.
-func TestHitsBeyondTheLimitAreNotLeased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, late := newWorld(t), new(hook)
-		late.hits = func(*Limit, Hits) {}
-		l, other := w.limiter(t, Config{NearCache: -1, Observer: late}), w.limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "r", Limit: 10_000, Window: time.Hour})
-		none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
-		atWindow(time.Hour)
-		one := Request{Limit: limit, Key: "k"}
-		require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: "k"}).Allowed)
-		used := warm(t, l, one)
-		for range 400 {
-			require.True(t, l.Allow(t.Context(), one).Allowed)
-			used++
-			time.Sleep(100 * time.Microsecond)
-		}
-		k := l.leases.find(limit, "k")
-		left := k.leftIn(k.number)
-		require.Greater(t, left, int64(2))
-		all, _ := other.AllowAtMost(t.Context(), Request{Limit: other.must(t, limit.Rule()), Key: "k", Cost: 10_000 - used - 2*left})
-		require.Equal(t, 10_000-used-2*left, all)
-		late.hits = func(of *Limit, what Hits) { // a reply from before the other process's hits
-			if of == limit && what == HitsCounted {
-				k.learn(k.number, 5000, k.Fills())
-			}
-		}
-		dear := one
-		dear.Cost = left + 2
-		r := l.Allow(t.Context(), dear, Request{Limit: none, Key: "k"})
-		require.False(t, r.Allowed)
-		require.Equal(t, DeniedByOther, r.Each[0].Outcome())
-		late.hits = func(*Limit, Hits) {}
-		for range 3 {
-			for l.Allow(t.Context(), one).Allowed {
-				used++
-			}
-			time.Sleep(time.Second)
-		}
-		require.EqualValues(t, 10_000, used+all)
 	})
 }
 

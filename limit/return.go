@@ -26,7 +26,7 @@ func (c *call) owes(l *Limiter) bool {
 		}
 		if d := &c.each[i]; d.Allowed && d.Err == nil {
 			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
-			if a.lease != nil && a.excess == 0 && a.lease.giveBack(a, d.Leased) {
+			if d.Leased && a.lease.giveBack(a) {
 				continue
 			}
 		}

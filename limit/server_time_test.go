@@ -177,6 +177,14 @@ func TestLeaseWhenTheClockStepsBack(t *testing.T) {
 	})
 }
 
+// A hook is called with hits.
+type hook struct {
+	ledger
+	hits func(of *Limit, what Hits)
+}
+
+func (h *hook) Hits(of *Limit, what Hits, _ int64) { h.hits(of, what) }
+
 // TestReservationWhenTheClockSteps: a reservation is of the window that its hits were counted in, also if
 // the servers' time is read while it is made.
 func TestReservationWhenTheClockSteps(t *testing.T) {

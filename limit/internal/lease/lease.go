@@ -194,15 +194,6 @@ func (l *Lease) Lose(n int64) { l.left -= n }
 // Give puts hits back that were taken, for a call that was denied.
 func (l *Lease) Give(cost int64) { l.left += cost }
 
-// Offer is Give for hits that Redis has counted and that do not come from the lease. It
-// refuses them if the lease would have more than it would ask for.
-func (l *Lease) Offer(cost int64, ends time.Duration) (ok bool) {
-	if ok = cost <= l.want(ends)-l.left; ok {
-		l.left += cost
-	}
-	return ok
-}
-
 // Free returns how many hits are free, as far as is known: those of the lease, and those that
 // Redis could still grant.
 func (l *Lease) Free() int64 { return max(0, l.free) + l.left }

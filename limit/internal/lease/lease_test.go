@@ -233,16 +233,14 @@ func TestDearHitsAskForNoRefill(t *testing.T) {
 	}
 }
 
-// TestGiveBack: a denied call's hits go into the lease, those that Redis has counted for it
-// alone only as far as the lease would ask for more.
+// TestGiveBack: the hits of a denied call go back into the lease.
 func TestGiveBack(t *testing.T) {
 	var l Lease
 	l.Next(1000)
 	for range 100 {
 		l.Take(1, 0, 0)
 	}
-	require.True(t, l.Offer(62, time.Second))
-	require.False(t, l.Offer(6, time.Second))
+	l.Filled(62, 900)
 	ok, _ := l.Take(60, 0, time.Second)
 	require.True(t, ok)
 	l.Give(60)
