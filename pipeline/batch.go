@@ -193,7 +193,7 @@ func (b *batch) conclude() {
 	more := false
 	for _, s := range b.sums {
 		b.read(s)
-		more = more || s.wants != nothing || s.apart
+		more = more || s.wants != nothing
 	}
 	if more {
 		b.finish(b.landRead())
@@ -203,8 +203,7 @@ func (b *batch) conclude() {
 // read notes the outcome of a sum once its commands have ended.
 func (b *batch) read(s *sum) {
 	s.read, s.wants = true, s.sent.read(b.counters.doubts(s))
-	s.apart = len(s.hits) > 1 && overflows(s.sent.err)
-	if s.wants == nothing && !s.apart {
+	if s.wants == nothing {
 		b.counters.learnExpiry(s)
 	}
 }
@@ -216,7 +215,7 @@ func (b *batch) landRead() (rest []*sum) {
 		switch {
 		case !s.read:
 			return false
-		case s.wants != nothing || s.apart:
+		case s.wants != nothing:
 			rest = append(rest, s)
 		default:
 			b.done = append(b.done, s)
@@ -229,63 +228,20 @@ func (b *batch) landRead() (rest []*sum) {
 	return rest
 }
 
-// finish sends what is still to be sent for the sums, and lands them.
+// finish sets the times to live that may be missing, and lands the sums.
 func (b *batch) finish(sums []*sum) {
 	defer b.land(sums)
-	b.mend(sums)
-}
-
-// mend sends what is still to be sent for sums.
-func (b *batch) mend(sums []*sum) {
 	c := b.counters
 	var again mending
-	var apart []*sum
 	for _, s := range sums {
 		again.add(&s.sent, s.wants)
-		if s.apart {
-			apart = append(apart, s)
-		}
 	}
-	c.mend(b.ctx, again)
+	p := c.pipelines.Get().(*Pipeline)
+	again.run(b.ctx, p)
+	c.pipelines.Put(p)
 	for _, s := range sums {
 		c.learnExpiry(s)
 	}
-	if len(apart) > 0 {
-		c.sendApart(b.ctx, apart)
-	}
-}
-
-// mend sets the times to live that may be missing.
-func (c *Counters) mend(ctx context.Context, m mending) {
-	if len(m.counts) > 0 {
-		p := c.pipelines.Get().(*Pipeline)
-		m.run(ctx, p)
-		c.pipelines.Put(p)
-	}
-}
-
-// sendApart counts the hits of sums one by one that the server refused
-// because they would overflow: their first parts may not, and each caller gets what it
-// would have got alone. Any other refusal is that of all hits.
-func (c *Counters) sendApart(ctx context.Context, sums []*sum) {
-	p := c.pipelines.Get().(*Pipeline)
-	p.Reset()
-	for _, s := range sums {
-		s.parts = slices.Repeat([]count{uncertain}, len(s.hits))
-		for i, h := range s.hits {
-			s.parts[i] = count{key: s.key.name, by: h.by, ttl: h.ttl, every: c.cfg.ExpireEveryHit, err: uncertain.err}
-			s.parts[i].append(p)
-		}
-	}
-	_ = p.Do(ctx)
-	var again mending
-	for _, s := range sums {
-		for i := range s.parts {
-			again.add(&s.parts[i], s.parts[i].read(false))
-		}
-	}
-	c.mend(ctx, again)
-	c.pipelines.Put(p)
 }
 
 // land ends the sums, whatever has become of them, and starts the next batch for keys of

@@ -295,13 +295,6 @@ func (m mending) run(ctx context.Context, p *Pipeline) {
 	}
 }
 
-// overflows reports whether the server refused INCRBY because the sum would not
-// fit, so that it has not run.
-func overflows(err error) bool {
-	f, said := fateOf(err)
-	return said && f == fate.Overflow
-}
-
 // mayHaveRun reports whether a command with that error may have run: one that the server
 // refused has not, but one has of which it could not be read what the server said.
 func mayHaveRun(err error) bool {

@@ -30,7 +30,8 @@ type CountersConfig struct {
 // Counters counts hits on several keys in one call, each with a time to live, as a rate limiter
 // does. Hits of several callers that wait for the same key travel as one INCRBY, so that a hot
 // key may be hit more often than Redis can execute commands. Each caller still gets the total
-// that it would get if the INCRBYs ran one after another.
+// that it would get if the INCRBYs ran one after another. If Redis refuses the INCRBY, for example
+// because it would overflow, none of its hits is counted, and all get the error.
 //
 // Up to eight hits on a key travel at once, each with an INCRBY of its own. While eight are under
 // way, or one INCRBY for several hits is, further hits wait and travel together as the next one.

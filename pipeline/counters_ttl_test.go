@@ -81,7 +81,7 @@ func TestMemoryStorm(t *testing.T) {
 }
 
 // TestRefusedFlight: an error by which the server refuses the sum is that of each
-// hit. They are not counted one by one, behind their EXPIRE.
+// hit.
 func TestRefusedFlight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,33 +104,6 @@ func TestRefusedFlight(t *testing.T) {
 		value, _ := w.Value("k")
 		require.Equal(t, "0", value, "only SET has run")
 		require.Equal(t, time.Hour, w.ttl("k"))
-	})
-}
-
-// TestPartsExpire: hits that go one by one since their sum would overflow have
-// their own EXPIRE each.
-func TestPartsExpire(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2}, {Key: "k", By: 4, TTL: time.Minute}}
-		others := w.gather(t, hits)
-		w.refuse("ERR increment or decrement would overflow", 1, "INCRBY")
-		arrive := w.stall(0, toServer)
-		flow()
-		require.NoError(t, <-first)
-		flow = w.stall(0, toClient)
-		arrive()
-		synctest.Wait()
-		w.do(t, "DEL", "k") // its window ends, after the sum was refused
-		flow()
-		for i, want := range []int64{1, 3, 7} {
-			require.NoError(t, <-others[i])
-			require.Equal(t, want, hits[i].Total)
-		}
-		require.Equal(t, time.Hour, w.ttl("k"))
-		require.Equal(t, 3, w.Calls(0, "SET"), "for the sum, and for two parts")
 	})
 }
 

@@ -47,9 +47,7 @@ type sum struct {
 	open        int         // commands that have not ended
 	read        bool        // its replies were read
 	wants       ending      // the command to send about its key's end
-	apart       bool        // its hits are to be counted one by one
 	sent        count
-	parts       []count // what became of each hit, if the sum would overflow
 }
 
 // uncertain is what became of a sum until its replies are there. It stays if
@@ -118,13 +116,9 @@ func (s *sum) settle(b *batch) {
 // each one before has what the next one has, less what that one added.
 func (s *sum) tellLocked() {
 	total := s.sent.total
-	for i, h := range slices.Backward(s.hits) {
-		if i < len(s.parts) {
-			h.total, h.err = s.parts[i].of(s.parts[i].total, h)
-		} else {
-			h.total, h.err = s.sent.of(total, h)
-			total -= h.by
-		}
+	for _, h := range slices.Backward(s.hits) {
+		h.total, h.err = s.sent.of(total, h)
+		total -= h.by
 		h.sum = nil
 	}
 }

@@ -17,8 +17,6 @@ var counters = []promise{
 			by: never("ttl", "expiry"), tests: "./pipeline TestNoRightToExpire"},
 		{fault: "a key that may have been counted is believed to have its time to live", at: "pipeline.count.read",
 			by: never("x.err != nil"), tests: "./pipeline TestCutHitExpires"},
-		{fault: "parts of a sum that overflows have no time to live", at: "pipeline.Counters.sendApart",
-			by: without("h.ttl"), tests: "./pipeline TestPartsExpire"},
 		{fault: "a key that was deleted is believed to have its time to live", at: "pipeline.count.read",
 			by: never("looksNew"), tests: "./pipeline TestExpireIsSentOnce"},
 		{fault: "a hit does not move the end of a key that is known to have one", at: "pipeline.count.append",
@@ -54,9 +52,7 @@ var counters = []promise{
 		{fault: "a hit remembers a time to live that one beside it may have lost", at: "pipeline.Counters.learnExpiry",
 			by: always("Load"), tests: "./pipeline TestDoubtsBeside"},
 	}},
-	{"merged hits that fail are counted one by one only if their sum overflows", []mutant{
-		{fault: "hits that the server refused are counted one by one", at: "pipeline.batch.read",
-			by: instead("overflows(s.sent.err)", "s.sent.err != nil"), tests: "./pipeline TestRefusedFlight"},
+	{"an error counts as a refusal only if it proves one", []mutant{
 		{fault: "a hit whose reply cannot be read is taken for one that did not run", at: "pipeline.mayHaveRun",
 			by: instead("f.MayHaveRun()", "f.MayHaveRun() && false"), tests: "./pipeline TestSaid"},
 	}},
