@@ -2,11 +2,7 @@ package limit
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"time"
-
-	"github.com/redislanes/redislanes/pipeline"
 )
 
 // AllowAtMost grants and counts as many of the request's hits as fit, 0 to Cost. Use it for work
@@ -127,38 +123,20 @@ func (l *Limiter) grantWithout(r *Request, d *Decision, err error) (granted int6
 
 // grant asks Redis, and leaves in a what judge needs: of a window the hits before those that
 // are granted, of a bucket the draw.
-func (l *Limiter) grant(ctx context.Context, a *ask, look bool, cost int64) (int64, error) {
+func (l *Limiter) grant(ctx context.Context, a *ask, look bool, cost int64) (granted int64, err error) {
 	if a.limit.rule.Algorithm == TokenBucket {
 		return l.grantTokens(ctx, a, look, cost)
 	}
-	limit := a.limit.rule.Limit
-	windows := 1
-	if a.limit.rule.Algorithm == SlidingWindow {
-		before := draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
-		if l.draw(ctx, []*draw{&before}); before.err != nil {
-			return 0, before.err
-		}
-		a.before, windows = before.total, 2
-	}
-	most := min(cost, limit)
-	if look {
-		most = 0
-	}
-	p := l.pipe()
-	defer l.unpipe(p)
-	reply := p.Eval(atMostScript, []string{a.place.String()},
-		strconv.FormatInt(limit-a.window.share(a.before), 10), strconv.FormatInt(most, 10),
-		strconv.FormatInt(a.window.ttl(windows, l.cfg.Budget).Milliseconds(), 10)).Fast()
-	_ = p.Do(ctx) // the reply has its error
-	var n []int64
-	if err := reply.Into(&n); err != nil {
+	before, err := l.hitsBefore(ctx, a.limit, a.window, a.place.key)
+	if err != nil {
 		return 0, err
 	}
-	if len(n) != 2 {
-		return 0, fmt.Errorf("limit: the reply of the script has %d numbers, want 2", len(n))
+	if look {
+		cost = 0
 	}
-	a.now = n[1]
-	return n[0], nil
+	a.before = before
+	granted, a.now, err = l.countFitting(ctx, a.limit, a.window, a.place.key, cost, a.limit.rule.Limit-a.window.share(before), 1)
+	return granted, err
 }
 
 // grantTokens asks for fewer tokens as long as there are too few. The last time, and for a look, it
@@ -189,18 +167,3 @@ func (l *Limiter) grantTokens(ctx context.Context, a *ask, look bool, cost int64
 		}
 	}
 }
-
-// atMostText counts up to ARGV[2] hits in KEYS[1], as many as leave it at ARGV[1] at most. A key
-// without a time to live gets ARGV[3] milliseconds. The reply has how many it counted, and how
-// many there were before, 2^62 at most: larger numbers may overflow in a reply.
-const atMostText = `
-local hits = math.min(math.max(0, tonumber(redis.call("GET", KEYS[1]) or "0")), 2^62)
-local n = math.max(0, math.min(tonumber(ARGV[2]), tonumber(ARGV[1]) - hits))
-if n > 0 then
-  redis.call("INCRBY", KEYS[1], string.format("%.0f", n))
-  if redis.call("PTTL", KEYS[1]) < 0 then redis.call("PEXPIRE", KEYS[1], ARGV[3]) end
-end
-return {n, hits}
-`
-
-var atMostScript = pipeline.NewScript(atMostText)

@@ -10,27 +10,6 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// The script of a refill counts hits for a lease: as many as are asked for, but no more than
-// a share of what remains. So nothing is over the limit for a moment, as hits of calls may be.
-//
-// KEYS[1] is the counter of a window. ARGV has how many hits are asked for, how many are
-// allowed in all, the share, and the time to live in seconds. The reply has how many were
-// granted, and the counter, 2^62 at most: larger numbers may overflow in a reply.
-const refillText = `
-local now = math.min(math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)), 2^62)
-local n = math.min(tonumber(ARGV[1]), math.floor((tonumber(ARGV[2]) - now) / tonumber(ARGV[3])))
-if n <= 0 then
-  return {0, now}
-end
-now = redis.call("INCRBY", KEYS[1], string.format("%.0f", n))
-if redis.call("PTTL", KEYS[1]) < 0 then
-  redis.call("EXPIRE", KEYS[1], ARGV[4])
-end
-return {n, now}
-`
-
-var refillScript = pipeline.NewScript(refillText)
-
 // A refill is hits that a lease asks for, and what Redis has granted.
 type refill struct {
 	lease   *keyLease
@@ -47,30 +26,17 @@ type refill struct {
 	ended   chan struct{} // the lease's refilled
 }
 
-// refillHits asks Redis for hits. Of a sliding window, it first reads the one before, whose share
-// only falls: hits that fit now fit later.
+// refillHits asks Redis for hits: a share of what remains, at most.
 func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
-	k, w := r.lease, r.window
-	heads, limit, share := k.limit.heads(w.number), k.limit.rule.Limit, int64(0)
-	if k.limit.windows() == 2 {
-		before := draw{key: heads.before + k.key, get: true}
-		if l.draw(ctx, []*draw{&before}); before.err != nil {
-			return before.err
-		}
-		share = w.share(before.total)
+	k, w, limit := r.lease, r.window, r.lease.limit.rule.Limit
+	before, err := l.hitsBefore(ctx, k.limit, w, k.key)
+	if err != nil {
+		return err
 	}
-	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
-	p := l.pipe()
-	defer l.unpipe(p)
 	r.sent = true
-	reply := evalFast(p, refillScript, heads.now+k.key, []string{
-		strconv.FormatInt(r.n, 10), strconv.FormatInt(limit-share, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10),
-	})
-	_ = p.Do(ctx) // the reply has its error
-	numbers, err := numbersOf(reply, 2)
-	if err == nil {
-		r.granted, r.free = numbers[0], limit-plus(share, max(numbers[0], numbers[1])) // as in counted
-	}
+	share, now := w.share(before), int64(0)
+	r.granted, now, err = l.countFitting(ctx, k.limit, w, k.key, r.n, limit-share, lease.Share)
+	r.free = limit - plus(share, now+r.granted)
 	return err
 }
 

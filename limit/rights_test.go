@@ -60,7 +60,7 @@ var needs = map[string]func(context.Context, *Limiter) error{
 		r, d := l.Reserve(ctx, one)
 		return errors.Join(err, useAll(ctx, l, TokenBucket), d.Err, r.Settle(ctx, 2), l.GiveBack(ctx, one, one))
 	},
-	"windows with leases; `Settle`, `Cancel` and `GiveBack`": func(ctx context.Context, l *Limiter) error {
+	"windows with leases; `AllowAtMost`, `Settle`, `Cancel` and `GiveBack`": func(ctx context.Context, l *Limiter) error {
 		of, err := l.Limit(Rule{Name: "settled", Limit: 1_000_000, Window: mostWindow})
 		one := Request{Limit: of, Key: "k"}
 		r, d := l.Reserve(ctx, one)
@@ -68,12 +68,7 @@ var needs = map[string]func(context.Context, *Limiter) error{
 		for d := (Result{}); err == nil && !d.Leased; err = d.Err {
 			d = l.Allow(ctx, one)
 		}
-		return err
-	},
-	"`AllowAtMost`": func(ctx context.Context, l *Limiter) error {
-		of, err := l.Limit(Rule{Name: "most", Limit: 5, Window: time.Hour, Algorithm: SlidingWindow})
-		_, d := l.AllowAtMost(ctx, Request{Limit: of, Key: "k", Cost: 9})
-		return errors.Join(err, d.Err)
+		return errors.Join(err, grantSome(ctx, l))
 	},
 	"`Reset`": func(ctx context.Context, l *Limiter) error {
 		of, err := l.Limit(Rule{Name: "reset", Limit: 5, Window: time.Hour})
@@ -91,6 +86,12 @@ var needs = map[string]func(context.Context, *Limiter) error{
 		}
 		return errors.Join(err, first.Err, second.Err, third.Err)
 	},
+}
+
+func grantSome(ctx context.Context, l *Limiter) error {
+	of, err := l.Limit(Rule{Name: "most", Limit: 5, Window: time.Hour, Algorithm: SlidingWindow})
+	_, d := l.AllowAtMost(ctx, Request{Limit: of, Key: "k", Cost: 9})
+	return errors.Join(err, d.Err)
 }
 
 // useAll looks, hits, and is denied.
