@@ -16,8 +16,8 @@ import (
 //     Config.Instances, the process's own bucket decides between all and none.
 //   - With redislanes.ErrUnknownOutcome, up to Cost hits may have been counted.
 //
-// A Shadow limit grants all hits, whatever its decision says. A request that only looks counts
-// nothing. Request.Charge has no effect.
+// A Shadow limit grants all hits, whatever its decision says. Request.Look is a mistake: Allow with
+// Look says in Decision.Remaining how many hits fit. Request.Charge has no effect.
 //
 // Hits that this limiter has reserved are granted first, without a round trip if they are enough.
 // Otherwise a fixed window takes one round trip, and a sliding window two. A token bucket takes
@@ -30,6 +30,8 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 		return 0, Decision{Err: errNotMade, mistake: true}
 	case !request.Limit.made():
 		d.Err, d.mistake = errNoLimit, true
+	case request.Look:
+		d = Decision{Limit: request.Limit.rule.Limit, Err: errLookAtMost, mistake: true}
 	case request.Cost < 0:
 		d = Decision{Limit: request.Limit.rule.Limit, Err: request.badCost(), mistake: true}
 	case ctx == nil:
@@ -76,23 +78,14 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	}
 	own := l.budgets.Begin(ctx, began.Add(l.cfg.Budget))
 	defer l.budgets.End(own)
-	var err error
-	for range mostLooks {
-		if granted, err = l.grant(own, &a, r.Look, r.Cost-part.excess); err != nil || a.lease == nil || a.steady(own) {
-			break
-		}
-	}
+	granted, err := l.grant(own, &a, r.Cost-part.excess)
 	if err != nil {
 		if part.excess > 0 {
 			part.returnExcess(l, true)
 		}
 		return l.grantWithout(&r, &d, err), d
 	}
-	a.now -= min(a.now, a.left)
 	a.judge(&d)
-	if r.Look {
-		return min(r.Cost, d.Remaining), d
-	}
 	l.tellSome(r.Limit, HitsCounted, granted)
 	if a.draw == nil {
 		d.Remaining -= granted
@@ -110,10 +103,7 @@ func (l *Limiter) grantWithout(r *Request, d *Decision, err error) (granted int6
 	rule := &r.Limit.rule
 	*d = Decision{Limit: rule.Limit, Err: err, Allowed: !rule.FailClosed}
 	if l.local != nil {
-		local := l.local.take(rule, r.Key, r.Cost, time.Now())
-		if d.Allowed = local != nil; d.Allowed && r.Look {
-			l.local.give(local, rule, r.Cost)
-		}
+		d.Allowed = l.local.take(rule, r.Key, r.Cost, time.Now()) != nil
 	}
 	if d.Allowed {
 		granted = r.Cost
@@ -123,34 +113,24 @@ func (l *Limiter) grantWithout(r *Request, d *Decision, err error) (granted int6
 
 // grant asks Redis, and leaves in a what judge needs: of a window the hits before those that
 // are granted, of a bucket the draw.
-func (l *Limiter) grant(ctx context.Context, a *ask, look bool, cost int64) (granted int64, err error) {
+func (l *Limiter) grant(ctx context.Context, a *ask, cost int64) (granted int64, err error) {
 	if a.limit.rule.Algorithm == TokenBucket {
-		return l.grantTokens(ctx, a, look, cost)
+		return l.grantTokens(ctx, a, cost)
 	}
 	before, err := l.hitsBefore(ctx, a.limit, a.window, a.place.key)
 	if err != nil {
 		return 0, err
-	}
-	if look {
-		cost = 0
 	}
 	a.before = before
 	granted, a.now, err = l.countFitting(ctx, a.limit, a.window, a.place.key, cost, a.limit.rule.Limit-a.window.share(before), 1)
 	return granted, err
 }
 
-// grantTokens asks for fewer tokens as long as there are too few. The last time, and for a look, it
-// asks for one.
-func (l *Limiter) grantTokens(ctx context.Context, a *ask, look bool, cost int64) (int64, error) {
+// grantTokens asks for fewer tokens as long as there are too few. The last time it asks for one.
+func (l *Limiter) grantTokens(ctx context.Context, a *ask, cost int64) (int64, error) {
 	want := min(cost, a.limit.rule.burst())
 	for i := 1; ; i++ {
-		if look {
-			want = 1
-		}
 		d := newDraw(a.place.String(), &a.limit.rule, want, l.now(), 0)
-		if look {
-			d.look()
-		}
 		l.draw(ctx, []*draw{&d})
 		a.draw = &d
 		switch {

@@ -354,6 +354,8 @@ var (
 	errNotMade = errors.New("limit: the Limiter was not made by New: use one that it returned without an error")
 	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
 
+	errLookAtMost = errors.New("limit: AllowAtMost with Request.Look: call Allow, and read Decision.Remaining")
+
 	errClosed     = fmt.Errorf("redislanes: the Limiter is %w", redislanes.ErrClosed)
 	errNilContext = errors.New("limit: the context is nil: pass one, such as context.Background()")
 )

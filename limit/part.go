@@ -5,14 +5,10 @@ import (
 	"time"
 )
 
-// takePart takes up to as many hits as the request costs from the lease of its key. A look takes
-// none. Decision.Remaining is then what is free. The caller is inside.
+// takePart takes up to as many hits as the request costs from the lease of its key. Decision.Remaining is
+// then what is free. The caller is inside.
 func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
 	part = ask{limit: a.limit, place: a.place, window: a.window}
-	if r.Look {
-		a.findLease(l)
-		return part
-	}
 	k := l.leases.find(a.limit, r.Key)
 	if k == nil {
 		return part
