@@ -55,20 +55,8 @@ func WithConstLabels(labels prometheus.Labels) Option {
 type Collector struct {
 	source Source
 
-	pool      [len(poolMetrics)]sample
-	lanes     sample
-	inFlight  sample
-	resizes   sample
-	slow      sample
-	dials     sample
-	closed    sample
-	replies   sample
-	sent      sample
-	received  sample
-	slots     sample
-	redirects sample
-	retries   sample
-	refreshes sample
+	pool    [len(poolMetrics)]sample
+	samples map[*metric]sample // of clientMetrics
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -82,21 +70,9 @@ func NewCollector(source Source, opts ...Option) *Collector {
 	}
 	o := collected(opts)
 	newSample := func(m metric) sample { return sample{m.desc(o.constLabels), m.typ} }
-	c := &Collector{
-		source:    source,
-		lanes:     newSample(lanesMetric),
-		inFlight:  newSample(laneInFlightMetric),
-		resizes:   newSample(resizesMetric),
-		slow:      newSample(slowInFlightMetric),
-		dials:     newSample(dialsMetric),
-		closed:    newSample(closedMetric),
-		replies:   newSample(errorRepliesMetric),
-		sent:      newSample(sentMetric),
-		received:  newSample(receivedMetric),
-		slots:     newSample(slotsMetric),
-		redirects: newSample(redirectsMetric),
-		retries:   newSample(retriesMetric),
-		refreshes: newSample(refreshesMetric),
+	c := &Collector{source: source, samples: make(map[*metric]sample)}
+	for _, m := range clientMetrics {
+		c.samples[m] = newSample(*m)
 	}
 	for i, m := range poolMetrics {
 		c.pool[i] = newSample(metric{m.name, m.help, m.typ, poolLabels})
@@ -116,7 +92,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
-	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.resizes, c.dials, c.closed, c.replies, c.sent, c.received, c.slots, c.redirects, c.retries, c.refreshes} {
+	for _, s := range c.samples {
 		ch <- s.desc
 	}
 }
@@ -130,17 +106,17 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	s, err := c.snapshot()
 	if err != nil {
-		ch <- prometheus.NewInvalidMetric(c.slots.desc, err)
+		ch <- prometheus.NewInvalidMetric(c.samples[&slotsMetric].desc, err)
 		return
 	}
-	c.slots.send(ch, float64(s.Slots))
-	c.redirects.send(ch, float64(s.Moved), "moved")
-	c.redirects.send(ch, float64(s.Ask), "ask")
-	c.retries.send(ch, float64(s.Refused), "refused")
-	c.retries.send(ch, float64(s.NotSent), "not_sent")
-	c.retries.send(ch, float64(s.Repeated), "repeated")
-	c.refreshes.send(ch, float64(s.Refreshes), "success")
-	c.refreshes.send(ch, float64(s.RefreshErrors), "error")
+	c.samples[&slotsMetric].send(ch, float64(s.Slots))
+	c.samples[&redirectsMetric].send(ch, float64(s.Moved), "moved")
+	c.samples[&redirectsMetric].send(ch, float64(s.Ask), "ask")
+	c.samples[&retriesMetric].send(ch, float64(s.Refused), "refused")
+	c.samples[&retriesMetric].send(ch, float64(s.NotSent), "not_sent")
+	c.samples[&retriesMetric].send(ch, float64(s.Repeated), "repeated")
+	c.samples[&refreshesMetric].send(ch, float64(s.Refreshes), "success")
+	c.samples[&refreshesMetric].send(ch, float64(s.RefreshErrors), "error")
 	for i := range s.Nodes {
 		c.collectPool(ch, s.Nodes[i].Role, &s.Nodes[i].Pool)
 	}
@@ -165,30 +141,30 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *red
 		c.pool[i].send(ch, poolMetrics[i].value(s), node, role, s.Kind)
 	}
 	if s.Kind == "laned" {
-		c.lanes.send(ch, float64(len(s.LaneInFlight)), node, role, s.Kind)
+		c.samples[&lanesMetric].send(ch, float64(len(s.LaneInFlight)), node, role, s.Kind)
 		for lane, n := range s.LaneInFlight {
-			c.inFlight.send(ch, float64(n), node, role, strconv.Itoa(lane))
+			c.samples[&laneInFlightMetric].send(ch, float64(n), node, role, strconv.Itoa(lane))
 		}
 		for lane, n := range s.SlowLaneInFlight {
-			c.slow.send(ch, float64(n), node, role, strconv.Itoa(lane))
+			c.samples[&slowInFlightMetric].send(ch, float64(n), node, role, strconv.Itoa(lane))
 		}
 	}
-	c.resizes.send(ch, float64(s.Grows), node, role, s.Kind, "grow")
-	c.resizes.send(ch, float64(s.Shrinks), node, role, s.Kind, "shrink")
-	c.dials.send(ch, float64(dialed(s)), node, role, s.Kind, "success")
-	c.dials.send(ch, float64(s.DialErrors), node, role, s.Kind, "error")
-	c.sent.send(ch, float64(s.BytesSent), node, role, s.Kind)
-	c.received.send(ch, float64(s.BytesReceived), node, role, s.Kind)
+	c.samples[&resizesMetric].send(ch, float64(s.Grows), node, role, s.Kind, "grow")
+	c.samples[&resizesMetric].send(ch, float64(s.Shrinks), node, role, s.Kind, "shrink")
+	c.samples[&dialsMetric].send(ch, float64(dialed(s)), node, role, s.Kind, "success")
+	c.samples[&dialsMetric].send(ch, float64(s.DialErrors), node, role, s.Kind, "error")
+	c.samples[&sentMetric].send(ch, float64(s.BytesSent), node, role, s.Kind)
+	c.samples[&receivedMetric].send(ch, float64(s.BytesReceived), node, role, s.Kind)
 	for _, reason := range closeReasons {
-		c.closed.send(ch, float64(s.Closes[reason]), node, role, s.Kind, reason)
+		c.samples[&closedMetric].send(ch, float64(s.Closes[reason]), node, role, s.Kind, reason)
 	}
 	for reason, n := range s.Closes {
 		if !slices.Contains(closeReasons, reason) {
-			c.closed.send(ch, float64(n), node, role, s.Kind, reason)
+			c.samples[&closedMetric].send(ch, float64(n), node, role, s.Kind, reason)
 		}
 	}
 	for _, code := range errorCodes { // no others: a code may be a server's invention
-		c.replies.send(ch, float64(s.ErrorReplies[code]), node, role, s.Kind, code)
+		c.samples[&errorRepliesMetric].send(ch, float64(s.ErrorReplies[code]), node, role, s.Kind, code)
 	}
 }
 

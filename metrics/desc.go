@@ -154,6 +154,12 @@ var (
 		counter, []string{"result"}}
 )
 
+// clientMetrics are what a Collector exports besides poolMetrics.
+var clientMetrics = [...]*metric{
+	&lanesMetric, &laneInFlightMetric, &resizesMetric, &slowInFlightMetric, &dialsMetric, &closedMetric, &errorRepliesMetric,
+	&sentMetric, &receivedMetric, &slotsMetric, &redirectsMetric, &retriesMetric, &refreshesMetric,
+}
+
 // closeReasons are exported from the first scrape on, at 0: a rate needs a
 // value to start from.
 var closeReasons = redislanes.CloseReasons()

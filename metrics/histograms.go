@@ -156,20 +156,20 @@ func (h *histograms) describe(ch chan<- *prometheus.Desc) {
 		ch <- prometheus.NewInvalidDesc(h.invalid)
 		return
 	}
-	h.requests.Describe(ch)
-	h.waits.Describe(ch)
-	h.nodes.Describe(ch)
-	h.commands.Describe(ch)
-	h.trips.Describe(ch)
+	for _, c := range h.all() {
+		c.Describe(ch)
+	}
 }
 
 func (h *histograms) collect(ch chan<- prometheus.Metric) {
 	if h.invalid != nil {
 		return
 	}
-	h.requests.Collect(ch)
-	h.waits.Collect(ch)
-	h.nodes.Collect(ch)
-	h.commands.Collect(ch)
-	h.trips.Collect(ch)
+	for _, c := range h.all() {
+		c.Collect(ch)
+	}
+}
+
+func (h *histograms) all() [5]prometheus.Collector {
+	return [...]prometheus.Collector{h.requests, h.waits, h.nodes, h.commands, h.trips}
 }
