@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 )
 
 // Handler returns a handler that takes a place before it calls next, and releases it when next
@@ -35,19 +34,8 @@ func (c *Concurrency) Handler(next http.Handler, of func(*http.Request) (key str
 		hold, d := c.Acquire(context.WithoutCancel(r.Context()), key) // else a client that has gone would fail open
 		defer hold.Release()
 		policy, state := c.Fields(d)
-		addFields(w.Header(), policy, state)
-		switch {
-		case d.Allowed:
+		if d.answer(w, policy, state, "the concurrency limit", "too many requests at a time") {
 			next.ServeHTTP(w, r)
-		case d.Outcome() == Mistaken:
-			http.Error(w, "the concurrency limit cannot be checked", http.StatusInternalServerError)
-		case d.Err != nil:
-			http.Error(w, "the concurrency limit cannot be checked now", http.StatusServiceUnavailable)
-		default:
-			if d.RetryAfter != Never {
-				w.Header().Set("Retry-After", strconv.FormatInt(seconds(d.RetryAfter), 10))
-			}
-			http.Error(w, "too many requests at a time", http.StatusTooManyRequests)
 		}
 	})
 }

@@ -35,31 +35,35 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 		}
 		result := l.Allow(context.WithoutCancel(r.Context()), requests...) // a client that has gone has had its hit
 		policy, state := result.Fields(requests)
-		addFields(w.Header(), policy, state)
-		switch {
-		case result.Allowed:
+		if result.answer(w, policy, state, "the rate limit", "rate limit exceeded") {
 			next.ServeHTTP(w, r)
-		case result.Outcome() == Mistaken:
-			http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
-		case result.Err != nil:
-			http.Error(w, "the rate limit cannot be checked now", http.StatusServiceUnavailable)
-		default:
-			if result.RetryAfter != Never {
-				w.Header().Set("Retry-After", strconv.FormatInt(seconds(result.RetryAfter), 10))
-			}
-			http.Error(w, "rate limit exceeded", http.StatusTooManyRequests)
 		}
 	})
 }
 
-// addFields adds fields that are not empty. A handler within this one may have its own.
-func addFields(h http.Header, policy, state string) {
+// answer adds the fields that are not empty; a handler within this one may have its own. It reports whether
+// the request is allowed. Otherwise it responds, about a limit that is called of.
+func (d *Decision) answer(w http.ResponseWriter, policy, state, of, denied string) (allowed bool) {
 	if policy != "" {
-		h.Add("RateLimit-Policy", policy)
+		w.Header().Add("RateLimit-Policy", policy)
 	}
 	if state != "" {
-		h.Add("RateLimit", state)
+		w.Header().Add("RateLimit", state)
 	}
+	switch {
+	case d.Allowed:
+		return true
+	case d.Outcome() == Mistaken:
+		http.Error(w, of+" cannot be checked", http.StatusInternalServerError)
+	case d.Err != nil:
+		http.Error(w, of+" cannot be checked now", http.StatusServiceUnavailable)
+	default:
+		if d.RetryAfter != Never {
+			w.Header().Set("Retry-After", strconv.FormatInt(seconds(d.RetryAfter), 10))
+		}
+		http.Error(w, denied, http.StatusTooManyRequests)
+	}
+	return false
 }
 
 // Fields returns the values of the fields RateLimit-Policy and RateLimit for the result and

@@ -2,12 +2,9 @@ package limitgrpc
 
 import (
 	"context"
-	"strconv"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/limit"
 )
@@ -60,30 +57,6 @@ func StreamConcurrency(c *limit.Concurrency, of func(ctx context.Context, info *
 // acquire takes a place, or returns the error that a call ends with which is denied.
 func acquire(ctx context.Context, c *limit.Concurrency, key string, set func(metadata.MD) error) (*limit.Hold, error) {
 	hold, d := c.Acquire(context.WithoutCancel(ctx), key)
-	header := metadata.MD{}
 	policy, state := c.Fields(d)
-	if policy != "" {
-		header.Set("ratelimit-policy", policy)
-	}
-	if state != "" {
-		header.Set("ratelimit", state)
-	}
-	retry := !d.Allowed && d.Err == nil && d.RetryAfter != limit.Never
-	if retry {
-		header.Set("retry-after", strconv.FormatInt(seconds(d.RetryAfter), 10))
-	}
-	_ = set(header) // it fails only when the header has been sent, which is not ours to mend
-	switch {
-	case d.Allowed:
-		return hold, nil
-	case d.Outcome() == limit.Mistaken:
-		return nil, status.Error(codes.Internal, "the concurrency limit cannot be checked")
-	case d.Err != nil:
-		return nil, status.Error(codes.Unavailable, "the concurrency limit cannot be checked now")
-	case retry:
-		return nil, retryIn(tooMany, d.RetryAfter)
-	}
-	return nil, status.Error(codes.ResourceExhausted, tooMany)
+	return hold, answer(d, policy, state, set, "the concurrency limit", "too many calls at a time")
 }
-
-const tooMany = "too many calls at a time"

@@ -53,33 +53,37 @@ func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set fu
 		return nil
 	}
 	result := l.Allow(context.WithoutCancel(ctx), requests...)
-	header := metadata.MD{}
 	policy, state := result.Fields(requests)
+	return answer(result.Decision, policy, state, set, "the rate limit", "rate limit exceeded")
+}
+
+// answer sets the fields that are not empty. It returns the error that a denied call ends with, about a limit
+// that is called of.
+func answer(d limit.Decision, policy, state string, set func(metadata.MD) error, of, denied string) error {
+	header := metadata.MD{}
 	if policy != "" {
 		header.Set("ratelimit-policy", policy)
 	}
 	if state != "" {
 		header.Set("ratelimit", state)
 	}
-	retry := !result.Allowed && result.Err == nil && result.RetryAfter != limit.Never
+	retry := !d.Allowed && d.Err == nil && d.RetryAfter != limit.Never
 	if retry {
-		header.Set("retry-after", strconv.FormatInt(seconds(result.RetryAfter), 10))
+		header.Set("retry-after", strconv.FormatInt(seconds(d.RetryAfter), 10))
 	}
 	_ = set(header) // it fails only when the header has been sent, which is not ours to mend
 	switch {
-	case result.Allowed:
+	case d.Allowed:
 		return nil
-	case result.Outcome() == limit.Mistaken:
-		return status.Error(codes.Internal, "the rate limit cannot be checked")
-	case result.Err != nil:
-		return status.Error(codes.Unavailable, "the rate limit cannot be checked now")
+	case d.Outcome() == limit.Mistaken:
+		return status.Error(codes.Internal, of+" cannot be checked")
+	case d.Err != nil:
+		return status.Error(codes.Unavailable, of+" cannot be checked now")
 	case retry:
-		return retryIn(exceeded, result.RetryAfter)
+		return retryIn(denied, d.RetryAfter)
 	}
-	return status.Error(codes.ResourceExhausted, exceeded)
+	return status.Error(codes.ResourceExhausted, denied)
 }
-
-const exceeded = "rate limit exceeded"
 
 // retryIn returns the error that says when to try again.
 func retryIn(why string, wait time.Duration) error {
