@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -39,9 +38,10 @@ func newDraw(key string, r *Rule, cost int64, now string, from int64) draw {
 // look makes the draw leave the tokens where they are.
 func (d *draw) look() { d.args[4] = "look" }
 
-// run sends all draws in one pipeline.
-func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
-	p.Reset()
+// draw sends all draws in one pipeline. Each has its error.
+func (l *Limiter) draw(ctx context.Context, draws []*draw) {
+	p := l.pipe()
+	defer l.unpipe(p)
 	for _, d := range draws {
 		if d.get {
 			d.reply = p.Cmd("GET", d.key)
@@ -60,7 +60,7 @@ func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
 			d.reply.Idempotent()
 		}
 	}
-	_ = p.Do(ctx) // each reply has its error
+	_ = p.Do(ctx)
 	for _, d := range draws {
 		d.err = d.read()
 	}
@@ -74,12 +74,9 @@ func (d *draw) read() (err error) {
 		}
 		return err
 	}
-	var n []int64
-	if err := d.reply.Into(&n); err != nil {
+	n, err := numbersOf(d.reply, 5)
+	if err != nil {
 		return err
-	}
-	if len(n) != 5 {
-		return fmt.Errorf("limit: the reply of the script has %d numbers, want 5", len(n))
 	}
 	d.allowed, d.remaining, d.from = n[0] == 1, n[1], n[4]
 	d.retryAt, d.resetAt = time.Duration(n[2])*time.Microsecond, time.Duration(n[3])*time.Microsecond

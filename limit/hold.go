@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/pipeline"
@@ -118,12 +117,9 @@ type holding struct {
 }
 
 func holdingOf(r pipeline.Reply) (holding, error) {
-	var n []int64
-	if err := r.Into(&n); err != nil {
+	n, err := numbersOf(r, 3)
+	if err != nil {
 		return holding{}, err
-	}
-	if len(n) != 3 {
-		return holding{}, fmt.Errorf("limit: the reply of the script has %d numbers, want 3", len(n))
 	}
 	return holding{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
 }

@@ -342,14 +342,6 @@ func (l *Limiter) ask(ctx context.Context, hits []pipeline.Hit, draws []*draw) {
 	}
 }
 
-func (l *Limiter) draw(ctx context.Context, draws []*draw) {
-	p := l.scripted.Get().(*pipeline.Pipeline)
-	run(ctx, p, draws)
-	if p.Reset(); len(draws) <= largeCall {
-		l.scripted.Put(p)
-	}
-}
-
 var (
 	errNotMade = errors.New("limit: the Limiter was not made by New: use one that it returned without an error")
 	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
