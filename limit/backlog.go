@@ -41,7 +41,6 @@ type owed struct {
 	lease *keyLease // that returns it; of those for handBack
 }
 
-// key returns its key in Redis.
 func (o *owed) key() string {
 	if o.draw != nil {
 		return o.draw.key

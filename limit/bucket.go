@@ -66,7 +66,6 @@ func (l *Limiter) draw(ctx context.Context, draws []*draw) {
 	}
 }
 
-// read decodes the reply.
 func (d *draw) read() (err error) {
 	if d.get {
 		if d.total, err = d.reply.Int(); d.reply.IsNull() {

@@ -59,7 +59,6 @@ type ask struct {
 	reads    [2]*draw // of a look at windows, which counts nothing: this one, and the one before
 }
 
-// number returns the number of the window in the key.
 func (a *ask) number() int64 { return a.limit.number(a.window) }
 
 // begin prepares the hits. It reports whether there are any: not if the call is
@@ -215,7 +214,6 @@ func (c *call) addReads(l *Limiter, a *ask) {
 	}
 }
 
-// decide draws the conclusions from the totals.
 func (c *call) decide(l *Limiter) {
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
@@ -256,7 +254,6 @@ func (a *ask) teach(d *Decision) {
 	}
 }
 
-// tell tells the observer what was counted.
 func (c *call) tell(l *Limiter) {
 	if l.cfg.Observer == nil {
 		return
@@ -348,7 +345,6 @@ func (c *call) fail(l *Limiter, err error) {
 	}
 }
 
-// end gives up what must not live on.
 func (c *call) end() {
 	c.costs = nil
 	if c.each = nil; cap(c.asks) > largeCall {

@@ -5,7 +5,6 @@ import "fmt"
 // charges reports whether the hits are counted whatever they cost.
 func (r *Request) charges() bool { return r.Charge && !r.Look }
 
-// cost returns how many hits the request is.
 func (r *Request) cost() int64 {
 	if r.charges() {
 		return min(max(r.Cost, 1), mostLimit)

@@ -28,7 +28,6 @@ func (k *keyLease) appendReturn(all []owed, o owed) []owed {
 	return append(all, o)
 }
 
-// hasReturned notes that a return has ended.
 func (k *keyLease) hasReturned() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -39,18 +38,15 @@ func (k *keyLease) hasReturned() {
 	}
 }
 
-// owedHits is the return of hits.
 func (k *keyLease) owedHits(l *Limiter, w window, n int64) owed {
 	return owed{of: k.limit, cost: n, until: time.Now().Add(w.left()), hit: k.limit.hit(w, k.key, -n, l.cfg.Budget)}
 }
 
-// owedTokens is the return of tokens.
 func (k *keyLease) owedTokens(l *Limiter, s lease.Stretch) owed {
 	back := newDraw(k.limit.heads(0).now+k.key, &k.limit.rule, -s.N, l.now(), s.From)
 	return owed{of: k.limit, cost: s.N, until: l.leases.flowIn(k.limit, s), draw: &back}
 }
 
-// flowIn returns when the tokens have flowed in.
 func (s *leases) flowIn(of *Limit, tokens lease.Stretch) time.Time {
 	return s.epoch.Add(tokens.At + time.Duration(float64(tokens.N)*of.rule.perToken()))
 }

@@ -62,7 +62,6 @@ func (h *Hold) Lost() <-chan struct{} {
 // takes to tell, and for clocks of different speeds.
 func (h *Hold) ends() time.Time { return h.sent.Add(h.of.rule.TTL - h.of.rule.TTL/20) }
 
-// take runs the script by the time.
 func (h *Hold) take(ctx context.Context, by time.Time) (holding, error) {
 	l := h.of.limiter
 	p := l.pipe()
@@ -79,7 +78,6 @@ func (h *Hold) append(p *pipeline.Pipeline) pipeline.Reply {
 	return p.Eval(holdScript, []string{h.key}, h.id, h.of.args[0], h.of.args[1]).Fast().Idempotent()
 }
 
-// giveUp appends what gives the place back.
 func (h *Hold) giveUp(p *pipeline.Pipeline) pipeline.Reply {
 	return p.Cmd("ZREM", h.key, h.id).Idempotent()
 }

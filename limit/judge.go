@@ -49,7 +49,6 @@ func (c *call) withoutOwn(look *ask) int64 {
 	return n
 }
 
-// failedLook is failure for a look.
 func (a *ask) failedLook() error {
 	a.now, a.before = max(0, a.reads[0].total), 0
 	a.now -= min(a.now, a.left)
@@ -60,7 +59,6 @@ func (a *ask) failedLook() error {
 	return a.reads[1].err
 }
 
-// judge decides by the hits.
 func (a *ask) judge(d *Decision) {
 	if b := a.draw; b != nil {
 		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, d.from = b.allowed, b.remaining, b.retryAt, b.resetAt, b.from

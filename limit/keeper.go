@@ -189,7 +189,6 @@ func (k *keeper) expireLocked(now time.Time, r *round) {
 	}
 }
 
-// send makes the trip, and notes what has come of it.
 func (k *keeper) send(r *round) {
 	k.mu.Lock()
 	ctx, cancel := context.WithDeadline(k.life, k.by)
@@ -238,7 +237,6 @@ func (k *keeper) note(r *round, renewed, left []pipeline.Reply, began, now time.
 	return lost
 }
 
-// tellLost tells that holds are lost.
 func (k *keeper) tellLost(holds []*Hold) {
 	for _, h := range holds {
 		close(h.lost)

@@ -89,7 +89,6 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	return known
 }
 
-// find returns the lease of the key, if it has one.
 func (s *leases) find(limit *Limit, key string) *keyLease {
 	if s.n.Load() == 0 || len(key) > longKey {
 		return nil
@@ -257,7 +256,6 @@ func (k *keyLease) learn(number, free, fills int64) int64 {
 	return k.Free()
 }
 
-// leftIn returns how many hits the lease has in the window.
 func (k *keyLease) leftIn(number int64) int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -284,7 +284,6 @@ func (l *Limiter) show(took time.Duration, requests []Request, result Result) {
 	}
 }
 
-// done lets the call go.
 func (l *Limiter) done(c *call) {
 	c.end()
 	l.calls.Put(c)

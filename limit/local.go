@@ -60,7 +60,6 @@ func (l *local) take(r *Rule, key string, cost int64, now time.Time) *localBucke
 	return b
 }
 
-// give takes back what take has taken.
 func (l *local) give(b *localBucket, r *Rule, cost int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

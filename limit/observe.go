@@ -67,7 +67,6 @@ func (h Hits) String() string {
 	return [...]string{"counted", "returned", "lost", "leased", "unused"}[min(h, HitsUnused)]
 }
 
-// tell tells the observer of hits.
 func (l *Limiter) tell(of *Limit, what Hits, n int64) {
 	if l.cfg.Observer != nil {
 		l.cfg.Observer.Hits(of, what, n)

@@ -149,7 +149,6 @@ func (l *Limiter) filled(r *refill) (late []owed) {
 	return late
 }
 
-// owed is the return of what was granted.
 func (k *keyLease) owed(l *Limiter, r *refill) owed {
 	if k.line != nil {
 		return k.owedTokens(l, r.tokens)
@@ -157,7 +156,6 @@ func (k *keyLease) owed(l *Limiter, r *refill) owed {
 	return k.owedHits(l, r.window, r.granted)
 }
 
-// tellSome is tell, unless there is nothing to be told.
 func (l *Limiter) tellSome(of *Limit, what Hits, n int64) {
 	if n > 0 {
 		l.tell(of, what, n)

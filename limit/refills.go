@@ -28,7 +28,6 @@ func (l *Limiter) routeOf(r *refill) route {
 
 func (l *Limiter) nodeOf(key string) string { return l.client.Primary(cluster.Slot(key)) }
 
-// key returns the key in Redis.
 func (r *refill) key() string {
 	k := r.lease
 	return k.limit.heads(k.limit.number(r.window)).now + k.key

@@ -66,7 +66,6 @@ func (s *serverTime) read(ctx context.Context, timeout time.Duration) bool {
 	return true
 }
 
-// ask returns the best reading of a server.
 func (s *serverTime) ask(ctx context.Context, node radix.Client) (best reading, err error) {
 	for i := range readings {
 		began := s.local()
@@ -94,7 +93,6 @@ func middle(all []reading) reading {
 
 func (r reading) ahead() time.Duration { return r.server.Sub(r.local) }
 
-// keep reads the time until the context ends.
 func (s *serverTime) keep(ctx context.Context) {
 	pause := readEvery
 	if s.known.Load() == nil {
@@ -114,7 +112,6 @@ func (s *serverTime) keep(ctx context.Context) {
 	}
 }
 
-// startServerTime has the limiter number windows by the servers' time.
 func (l *Limiter) startServerTime(client *cluster.Client, local func() time.Time) {
 	s := &serverTime{client: client, local: local}
 	s.read(l.life, l.cfg.Budget)

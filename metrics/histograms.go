@@ -60,7 +60,6 @@ func newHistograms(labels prometheus.Labels) *histograms {
 	return h
 }
 
-// trace returns what tells the histograms of a client.
 func (h *histograms) trace() *redislanes.Trace {
 	if h.invalid != nil {
 		return new(redislanes.Trace)

@@ -77,7 +77,6 @@ func (o *Observer) beginGroup(ctx context.Context, s redislanes.GroupStart) cont
 
 func only(s redislanes.GroupStart) bool { return s.Groups == 1 && s.Attempt == 1 }
 
-// begin begins the span of a group.
 func (o *Observer) begin(ctx context.Context, s redislanes.GroupStart, at time.Time) context.Context {
 	op := o.names.get(operationOf(s.Command(), s.Commands), o.named)
 	ctx, span := o.tracer.Start(ctx, op.span,

@@ -66,7 +66,6 @@ type statistics struct {
 	used         bool
 }
 
-// readStats is part of the Trace.
 func (o *Observer) readStats(stats func() redislanes.Stats) error {
 	o.stats.mu.Lock()
 	defer o.stats.mu.Unlock()

@@ -149,7 +149,6 @@ func (b *batch) send(ctx context.Context) {
 	b.conclude()
 }
 
-// load fills the pipeline.
 func (b *batch) load() {
 	c := b.counters
 	now, owners := c.expiries.now(), c.client.Owners()
@@ -200,7 +199,6 @@ func (b *batch) conclude() {
 	}
 }
 
-// read notes the outcome of a sum once its commands have ended.
 func (b *batch) read(s *sum) {
 	s.read, s.wants = true, s.sent.read(b.counters.doubts(s))
 	if s.wants == nothing {

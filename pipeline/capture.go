@@ -83,5 +83,4 @@ func actionName(action radix.Action, captured []byte) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", action), "*")
 }
 
-// forget lets go of the action.
 func (c *capture) forget() { *c = capture{} }

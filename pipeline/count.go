@@ -167,7 +167,6 @@ const (
 	expire         // EXPIRE
 )
 
-// append appends the count's commands.
 func (x *count) append(p *Pipeline) {
 	unsure := x.ttl > 0 && !x.known
 	if unsure {
@@ -307,7 +306,6 @@ func mayHaveRun(err error) bool {
 	return !errors.Is(err, redislanes.ErrNotSent)
 }
 
-// fateOf judges the error that the server replied with, if it did.
 func fateOf(err error) (f fate.Fate, said bool) {
 	if err == nil {
 		return 0, false // without the allocation for simple

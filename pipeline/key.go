@@ -113,7 +113,6 @@ func (k *key) hurryLocked() {
 	}
 }
 
-// leaveLocked notes that the sum is under way.
 func (k *key) leaveLocked(s *sum) {
 	k.out = append(k.out, s)
 	k.doubtLocked(s)

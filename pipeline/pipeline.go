@@ -224,7 +224,6 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 	return Reply(p.list.Last())
 }
 
-// refuse notes a command that will not be sent.
 func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Refuse(name, err)) }
 
 // Do sends the commands and returns when each has a reply or an error, at the latest when the

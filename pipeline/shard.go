@@ -18,7 +18,6 @@ func (s *counterShard) chainLocked(hash uint64) **key {
 	return &s.chains[hash/counterShards&uint64(len(s.chains)-1)]
 }
 
-// findLocked returns the key; nil if it is not being counted.
 func (s *counterShard) findLocked(name fullKey, hash uint64) *key {
 	k := *s.chainLocked(hash)
 	for k != nil && (k.hash != hash || k.name != name) {
@@ -32,7 +31,6 @@ func (s *counterShard) linkLocked(k *key) {
 	k.other, *first = *first, k
 }
 
-// addLocked makes a key that is not there yet.
 func (c *Counters) addLocked(s *counterShard, name fullKey, hash uint64) *key {
 	k := c.keys.Get().(*key)
 	k.name, k.hash, k.slot, k.shard = name, hash, name.slot(), s
@@ -43,7 +41,6 @@ func (c *Counters) addLocked(s *counterShard, name fullKey, hash uint64) *key {
 	return k
 }
 
-// removeLocked takes out a key that nobody counts any more.
 func (c *Counters) removeLocked(k *key) {
 	s := k.shard
 	at := s.chainLocked(k.hash)
@@ -58,7 +55,6 @@ func (c *Counters) removeLocked(k *key) {
 	}
 }
 
-// resizeLocked spreads the keys over so many chains.
 func (s *counterShard) resizeLocked(chains int) {
 	old := s.chains
 	s.chains = make([]*key, chains)

@@ -54,7 +54,6 @@ type sum struct {
 // sending it panics.
 var uncertain = count{err: notCounted(wire.Unknown("", errors.New("a panic while it was sent")))}
 
-// begin empties the sum.
 func (s *sum) begin(k *key, b *batch) *sum {
 	*s = sum{key: k, batch: b, hits: s.hits[:0], sent: uncertain}
 	return s
@@ -171,7 +170,6 @@ func (c *hitCall) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// ended notes that one of the hits that wait has ended.
 func (c *hitCall) ended() {
 	if c.pending.Add(-1) == 0 {
 		c.done <- struct{}{}

@@ -47,7 +47,6 @@ func Stream(l *limit.Limiter, of func(ctx context.Context, info *grpc.StreamServ
 	}
 }
 
-// ask returns the error that a call ends with which is denied.
 func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set func(metadata.MD) error) error {
 	if len(requests) == 0 {
 		return nil
@@ -85,7 +84,6 @@ func answer(d limit.Decision, policy, state string, set func(metadata.MD) error,
 	return status.Error(codes.ResourceExhausted, denied)
 }
 
-// retryIn returns the error that says when to try again.
 func retryIn(why string, wait time.Duration) error {
 	s := status.New(codes.ResourceExhausted, why)
 	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)}); err == nil {

@@ -87,7 +87,6 @@ func (l *Lease) Again(cost int64) (ok bool) {
 	return ok
 }
 
-// length returns how long a tick is.
 func (l *Lease) length() time.Duration { return Tick << l.level }
 
 // note adds a hit to those of the tick. The size follows the busiest tick, and is halved by
