@@ -381,7 +381,7 @@ func TestClosedLimiter(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	l, err := Config{}.New(client)
+	l, err := New(client)
 	require.NoError(t, err)
 	bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
 	require.NoError(t, l.Close())

@@ -422,7 +422,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 9))
 				w := newWorld(t)
 				w.net.Impose("", "", simnet.Conditions{Latency: time.Duration(random.Int64N(int64(5 * time.Millisecond)))})
-				l, err := Config{}.New(w.client)
+				l, err := New(w.client)
 				require.NoError(t, err)
 				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, FailClosed: true})
 				atWindow(time.Hour)

@@ -62,7 +62,7 @@ type Config struct {
 
 const defaultPrefix = "limit:"
 
-// A Limiter decides about hits. Make it with [Config.New]. All methods are safe for
+// A Limiter decides about hits. Make it with [New] or [Config.New]. All methods are safe for
 // concurrent use.
 type Limiter struct {
 	cfg      Config
@@ -97,10 +97,8 @@ func (l *Limiter) String() string {
 // Format prints String for every verb: fmt would read fields that are changing.
 func (l *Limiter) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, l.String()) }
 
-// New is c.New(client).
-//
-// Deprecated: use [Config.New]. With the first tag, New(client) is [Config.New] of a zero Config.
-func New(client *cluster.Client, c Config) (*Limiter, error) { return c.New(client) }
+// New is [Config.New] with the zero Config: a budget of 100 ms, keys that begin with "limit:".
+func New(client *cluster.Client) (*Limiter, error) { return Config{}.New(client) }
 
 // New returns a limiter that counts in the client's cluster. Close the limiter before the client.
 // Settings that cannot be used are errors that name the field and the value.

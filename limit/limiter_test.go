@@ -324,9 +324,9 @@ func TestMistakes(t *testing.T) {
 		}
 		require.True(t, l.Allow(t.Context()).Allowed)
 		require.Zero(t, l.count(t, limit, "k"))
-		_, err := Config{}.New(nil)
+		_, err := New(nil)
 		require.ErrorContains(t, err, "the client is nil")
-		_, err = Config{}.New(new(cluster.Client))
+		_, err = New(new(cluster.Client))
 		require.ErrorContains(t, err, "the client was not made with cluster.Config.New")
 		_, err = Config{NearCache: 1e9}.New(w.client)
 		require.ErrorContains(t, err, "Config.NearCache = 1000000000: must be at most")

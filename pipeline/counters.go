@@ -110,9 +110,7 @@ type Hit struct {
 	Err error
 }
 
-// NewCounters is c.New(client).
-//
-// Deprecated: use [CountersConfig.New].
+// NewCounters is [CountersConfig.New] under another name.
 func NewCounters(client *cluster.Client, c CountersConfig) *Counters { return c.New(client) }
 
 // New returns Counters for keys in the client's cluster. With a client that cluster.Config.New

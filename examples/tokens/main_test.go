@@ -54,7 +54,7 @@ func TestMistake(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	limiter, err := limit.Config{}.New(client)
+	limiter, err := limit.New(client)
 	require.NoError(t, err)
 	defer limiter.Close()
 	perUser, err := limiter.Limit(perDay)

@@ -15,7 +15,7 @@ import (
 
 // limits returns a limiter and a limit of it.
 func (s *stage) limits(rule limit.Rule) (*limit.Limiter, *limit.Limit) {
-	limiter, err := limit.Config{}.New(s.client)
+	limiter, err := limit.New(s.client)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, limiter.Close()) })
 	l, err := limiter.Limit(rule)

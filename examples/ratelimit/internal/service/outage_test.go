@@ -32,7 +32,7 @@ func canceled(t *testing.T) limit.Decision {
 	}}}.New(t.Context(), []string{"redis:6379"})
 	require.NoError(t, err)
 	defer client.Close()
-	limiter, err := limit.Config{}.New(client)
+	limiter, err := limit.New(client)
 	require.NoError(t, err)
 	defer limiter.Close()
 	of, err := limiter.Limit(limit.Rule{Name: "l", Limit: 1, Window: time.Hour})
