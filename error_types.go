@@ -41,11 +41,6 @@ type Error struct {
 	Cause   error     // the reason: an I/O error, the context's error, [ErrDown], the server's reply and others
 }
 
-// CommandError is the former name of [Error].
-//
-// Deprecated: use Error. It goes with the first tag.
-type CommandError = Error
-
 // Error names the command, the node, the outcome and the cause, and ends for example with
 // "(after 5 tries in 0.9 s; node 127.0.0.1:7000 unavailable for 1.2 s)".
 func (e *Error) Error() string {

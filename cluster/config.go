@@ -60,11 +60,6 @@ type Config struct {
 	// calls wait for as long as their contexts; a negative value means no retries.
 	RetryWindow time.Duration
 
-	// DownGrace is the former name of RetryWindow, for which it stands if that is 0.
-	//
-	// Deprecated: use RetryWindow. It goes with the first tag.
-	DownGrace time.Duration
-
 	// Slow adds names to the [SlowCommands], and Fast removes names from them, in upper or
 	// lower case. A command in both lists is slow. Fast: cluster.SlowCommands() leaves only
 	// the names in Slow. A command in Slow is slow with any arguments. In a laned pool that
@@ -228,20 +223,11 @@ func readStats(t *redislanes.Trace, read func() redislanes.Stats) (err error) {
 	return t.Stats(read)
 }
 
-// window returns RetryWindow, or DownGrace if that stands for it, and the name of the field.
-func (c Config) window() (field string, d time.Duration) {
-	if c.RetryWindow == 0 && c.DownGrace != 0 {
-		return "DownGrace", c.DownGrace
-	}
-	return "RetryWindow", c.RetryWindow
-}
-
 // settings returns what the client runs on, or an error that names the field and the value.
 func (c Config) settings() (s engine.Config, err error) {
 	if err := c.validate(); err != nil {
 		return s, err
 	}
-	_, c.RetryWindow = c.window()
 	s = engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
 		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,

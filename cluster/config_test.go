@@ -49,8 +49,6 @@ func TestNewRefusesBadSettings(t *testing.T) {
 		{"observed one in less than one", cluster.Config{TraceOneIn: -1}, good, []string{"TraceOneIn = -1", "1 to 1000000"}},
 		{"refreshes without a pause", cluster.Config{RefreshEvery: 1}, good, []string{"RefreshEvery = 1ns", "at least 50ms", "negative for never"}},
 		{"a window without a unit", cluster.Config{RetryWindow: 500}, good, []string{"RetryWindow = 500ns", "at least 1ms", "500 * time.Millisecond is 500ms", "negative for none"}},
-		{"a window without a unit and a good one by its former name", cluster.Config{RetryWindow: 500, DownGrace: time.Second}, good, []string{"RetryWindow = 500ns"}},
-		{"its former name", cluster.Config{DownGrace: 500}, good, []string{"DownGrace = 500ns"}},
 		{"refreshes nearly so", cluster.Config{RefreshEvery: 49 * time.Millisecond}, good, []string{"RefreshEvery = 49ms"}},
 		{"Min > Max", cluster.Config{Pool: pool.Adaptive{Min: 5, Max: 2}}, good, []string{"Adaptive.Min", "5", "Max", "2"}},
 		{"negative lanes", cluster.Config{Pool: pool.Laned{Lanes: -4}}, good, []string{"Laned.Lanes", "-4"}},

@@ -20,10 +20,9 @@ func (c Config) validate() error {
 	if err := c.Dialer.Validate(); err != nil {
 		return err
 	}
-	field, window := c.window()
 	if err := cmp.Or(
 		setting.DurationOrNone("cluster: Config.RefreshEvery", c.RefreshEvery, engine.LeastRefreshEvery, 0, "never"),
-		setting.DurationOrNone("cluster: Config."+field, window, setting.Least, 0, "none"),
+		setting.DurationOrNone("cluster: Config.RetryWindow", c.RetryWindow, setting.Least, 0, "none"),
 	); err != nil {
 		return err
 	}

@@ -100,11 +100,6 @@ type Dialer struct {
 	// even if such a connection ignores its own. Do not give a *net.TCPConn a positive
 	// SetLinger, since its Close would wait.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
-
-	// NetDialKeepsDeadlines has no effect: deadlines hold over every connection of NetDial.
-	//
-	// Deprecated: leave it out. It goes with the first tag.
-	NetDialKeepsDeadlines bool
 }
 
 // Limits bound the cost of one reply. A zero field takes its default. A reply beyond a limit

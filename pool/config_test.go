@@ -69,10 +69,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{Options: Options{MaxAge: -1}}, "Laned.MaxAge = -1ns: must be at least 1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
 		{Laned{MaxDedicated: -1}, "Laned.MaxDedicated = -1"},
-		{Laned{MaxDedicated: -1, MaxLent: 8}, "Laned.MaxDedicated = -1"},
-		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
 		{Laned{SlowLanes: 1025}, "Laned.SlowLanes = 1025: must be at most 1024"},
-		{Laned{SlowLanes: 3, NoSlowLanes: true}, "Laned.SlowLanes = 3 although NoSlowLanes is set"},
 		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},
 		{Fixed{Size: 1e9}, "Fixed.Size = 1000000000: must be at most 65536"},
 		{Adaptive{Min: 1e9, Max: 2e9}, "Adaptive.Min = 1000000000: must be at most 65536"},
@@ -119,7 +116,6 @@ func TestSettings(t *testing.T) {
 		{Adaptive{Min: 8, Max: 9, IdleTimeout: 10 * time.Second, Options: o}, adaptive},
 		{&Laned{Lanes: 11, MaxLanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxQueuedBytes: 16, MaxDedicated: 17, Options: o}, laned},
 		{Laned{SlowLanes: -1}, nodepool.Settings{Kind: nodepool.KindLaned, SlowLanes: -1}},
-		{Laned{NoSlowLanes: true}, nodepool.Settings{Kind: nodepool.KindLaned, SlowLanes: -1}},
 	} {
 		got, err := nodepool.Of(c.set)
 		require.NoError(t, err)

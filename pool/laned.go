@@ -2,7 +2,6 @@ package pool
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -43,11 +42,6 @@ type Laned struct {
 	// commands are slow. In a pool under radix's own Cluster no command is slow.
 	SlowLanes int
 
-	// NoSlowLanes is a former way to say SlowLanes: -1.
-	//
-	// Deprecated: use SlowLanes. It goes with the first tag.
-	NoSlowLanes bool
-
 	// MaxInFlight is how many batches may be in flight on one lane. Further batches wait.
 	// Default 1,024, at most 1,048,576.
 	MaxInFlight int
@@ -62,36 +56,16 @@ type Laned struct {
 	// dialled on demand and closed when idle. Default 50, at most 65,536.
 	MaxDedicated int
 
-	// MaxLent is the former name of MaxDedicated, for which it stands if that is 0.
-	//
-	// Deprecated: use MaxDedicated. It goes with the first tag.
-	MaxLent int
-
 	Options
 }
 
 func (l Laned) settings() (nodepool.Settings, error) {
-	slow := l.SlowLanes
-	if l.NoSlowLanes {
-		slow = -1
-	}
 	s := l.with(nodepool.Settings{
 		Kind: nodepool.KindLaned, Min: l.Lanes, Max: l.MaxLanes, IdleTimeout: l.IdleTimeout, Strategy: l.Strategy,
-		SlowLanes: slow, MaxInFlight: l.MaxInFlight, MaxQueued: l.MaxQueuedBytes, MaxDedicated: cmp.Or(l.MaxDedicated, l.MaxLent),
+		SlowLanes: l.SlowLanes, MaxInFlight: l.MaxInFlight, MaxQueued: l.MaxQueuedBytes, MaxDedicated: l.MaxDedicated,
 	})
 	d := s.WithDefaults(false)
-	dedicated := "MaxDedicated"
-	if l.MaxDedicated == 0 && l.MaxLent != 0 {
-		dedicated = "MaxLent"
-	}
 	return s, cmp.Or(inRange("Laned", "Lanes", d.Min, mostLanes), inRange("Laned", "MaxLanes", d.Max, mostLanes), inRange("Laned", "MaxInFlight", d.MaxInFlight, mostInFlight),
-		inRange("Laned", dedicated, d.MaxDedicated, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), l.validateSlow(),
+		inRange("Laned", "MaxDedicated", d.MaxDedicated, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), inRange("Laned", "SlowLanes", max(0, l.SlowLanes), mostLanes),
 		inOrder("Laned", "Lanes", d.Min, "MaxLanes", d.Max, d.IdleTimeout), validateOptions("Laned", d))
-}
-
-func (l Laned) validateSlow() error {
-	if l.NoSlowLanes && l.SlowLanes > 0 {
-		return fmt.Errorf("pool: Laned.SlowLanes = %d although NoSlowLanes is set: leave one of them out", l.SlowLanes)
-	}
-	return inRange("Laned", "SlowLanes", max(0, l.SlowLanes), mostLanes)
 }
