@@ -11,9 +11,10 @@ import (
 // taken as unsigned, counts modulo set.Len(). The set is not empty. If the lane is full, the lanes
 // after it are tried in turn.
 //
-// It runs for every batch, on many goroutines, without a lock held. It must be safe for
-// concurrent use, fast, and must not block. If it panics, its batch fails as not sent. For a
-// batch that waits it may run several times, even at the same time, and only one result is used.
+// It runs at most once for a batch, on many goroutines, without a lock held. It must be safe for
+// concurrent use, fast, and must not block. If it panics, its batch fails as not sent. It is not
+// asked for a batch that has waited for a lane. That batch goes as with [FirstFit], to the first
+// lane with room.
 //
 // The key is a number that belongs to the batch, negative if there is none. Package cluster
 // gives a batch the slot of its first command that has a key.

@@ -153,10 +153,6 @@ var connections = []promise{
 			by: becomes("defer lane.Flush()", "lane.Flush"), tests: "./internal/nodepool TestSlowOnWaitHoldsNobodyUp"},
 		{fault: "lines for a log that does not return take memory without end", at: "internal/guard.Journal.Note",
 			by: never("maxLines"), tests: "./internal/guard TestJournalOfAStuckLog"},
-		{fault: "a strategy runs under the pool's lock", at: "internal/nodepool.sharedAccess.dispatch",
-			by: becomes("a.mu.Lock(); c.lane, c.err = a.choose(set.Set, c.key); a.mu.Unlock()", "choose"), tests: "./internal/nodepool TestStrategyMayAskThePool"},
-		{fault: "a batch is dispatched that was served while the strategy thought", at: "internal/nodepool.sharedAccess.serveLocked",
-			by: never("in"), tests: "./internal/nodepool TestStrategyTakesItsTime"},
 	}},
 	{"the log has a line for news only", []mutant{
 		{fault: "each failed dial is a line in the log", at: "internal/guard.Throttle.Due",

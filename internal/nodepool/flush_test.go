@@ -3,7 +3,6 @@ package nodepool
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,8 +10,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestSlowOnWaitHoldsNobodyUp: the batch that waited is written before OnWait is
@@ -39,30 +36,4 @@ func TestSlowOnWaitHoldsNobodyUp(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestSlowStrategyHoldsNobodyUp: what was given to a lane is written before the
-// strategy is asked about those who wait behind it.
-func TestSlowStrategyHoldsNobodyUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const callers = maxAsked + 6
-		var asked, answered, meanwhile atomic.Int64
-		w := newWorld(t, Laned{Lanes: 1, Strategy: func(*lanes.Set, int64) int {
-			if asked.Add(1) == callers {
-				time.Sleep(time.Second)
-				meanwhile.Store(answered.Load())
-			}
-			return 0
-		}}, time.Millisecond)
-		var wg sync.WaitGroup
-		for range callers { // all wait for the dial
-			wg.Go(func() {
-				assert.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				answered.Add(1)
-			})
-		}
-		wg.Wait()
-		time.Sleep(2 * time.Second)
-		require.GreaterOrEqual(t, meanwhile.Load(), int64(maxAsked))
-	})
 }

@@ -80,9 +80,9 @@ const (
 	growTo      = 75 // to a size at which the saturation is this
 	shrinkBelow = 30 // at less than this for the quiet time, it shrinks
 
-	// maxAsked bounds how many batches that wait are dispatched with one write on each lane,
+	// maxServed bounds how many batches that wait are dispatched with one write on each lane,
 	// and one hold of the lock.
-	maxAsked = 64
+	maxServed = 64
 
 	// besidePing is how many batches a connection of one caller may have in flight: that
 	// caller's, a PING and an AUTH. A connection that is pinged is not busy for callers, and

@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"iter"
 	"sync/atomic"
 	"time"
 
@@ -43,13 +42,6 @@ func (q *queue) of(b *wire.Batch) *waiter {
 		return w
 	}
 	return nil
-}
-
-func (q *queue) all() iter.Seq[*waiter] {
-	return func(yield func(*waiter) bool) {
-		for w := q.head; w != nil && yield(w); w = w.next {
-		}
-	}
 }
 
 func (q *queue) add(w *waiter) {

@@ -46,7 +46,11 @@ func TestQueueModel(t *testing.T) {
 		}
 		for i := range queues {
 			require.Equal(t, len(model[i]), queues[i].len())
-			require.True(t, slices.Equal(model[i], slices.Collect(queues[i].all())))
+			var all []*waiter
+			for w := queues[i].first(); w != nil; w = w.next {
+				all = append(all, w)
+			}
+			require.True(t, slices.Equal(model[i], all))
 			if len(model[i]) > 0 {
 				require.Same(t, model[i][0], queues[i].first())
 			} else {

@@ -52,7 +52,7 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 			}
 		}
 	}
-	b.FlushCall() // Unlock and dispatch call users' functions
+	b.FlushCall() // Unlock calls a user's function
 	a.mu.Lock()
 	err := a.waitLocked(&waiter{batch: b})
 	a.mu.Unlock()
