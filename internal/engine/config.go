@@ -14,7 +14,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -63,7 +62,6 @@ func (c Config) withDefaults() Config {
 		own := wire.Sealed(*c.Sentinel)
 		c.Sentinel = &own
 	}
-	c.Logger = guard.Logger(c.Logger)
 	return c
 }
 

@@ -32,9 +32,12 @@ type line struct {
 	args    []any
 }
 
-// NewJournal returns a journal for the log. A panic of the log ends there.
+// NewJournal returns a journal for the log, nil for none. A panic of the log costs the line.
 func NewJournal(log *slog.Logger) *Journal {
-	return &Journal{log: Logger(log), ended: make(chan struct{})}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Journal{log: log, ended: make(chan struct{})}
 }
 
 // Note adds a line, with arguments as those of slog.Logger.Log. Durations are rounded, since
@@ -82,9 +85,15 @@ func (j *Journal) write() {
 			return
 		}
 		for _, l := range lines {
-			j.log.Log(context.Background(), l.level, l.message, l.args...)
+			j.tell(l)
 		}
 	}
+}
+
+func (j *Journal) tell(l line) {
+	var err error // there is nowhere to log a panic of the log
+	defer Catch("slog.Handler", &err)
+	j.log.Log(context.Background(), l.level, l.message, l.args...)
 }
 
 // take returns the lines that are to be written. If there are none, the goroutine

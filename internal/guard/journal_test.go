@@ -81,7 +81,7 @@ func TestJournalWithoutALog(t *testing.T) {
 	var none *Journal
 	none.Note(slog.LevelInfo, "a line")
 	<-none.Close()
-	for name, log := range map[string]*slog.Logger{"nil": nil, "a default": Logger(nil), "a default's default": Logger(Logger(nil))} {
+	for name, log := range map[string]*slog.Logger{"nil": nil, "none": slog.New(slog.DiscardHandler)} {
 		j := NewJournal(log)
 		require.Zero(t, testing.AllocsPerRun(100, func() { j.Note(slog.LevelInfo, "a line") }), name)
 		<-j.Close()
@@ -90,13 +90,15 @@ func TestJournalWithoutALog(t *testing.T) {
 
 // TestJournalOfARudeLog: a log that panics costs its own line.
 func TestJournalOfARudeLog(t *testing.T) {
-	j := NewJournal(slog.New(rude{"Handle"}))
-	var notes sync.WaitGroup
-	for range 10 {
-		notes.Go(func() { j.Note(slog.LevelInfo, "a line") })
+	for _, in := range []string{"Enabled", "Handle"} {
+		j := NewJournal(slog.New(rude{in}))
+		var notes sync.WaitGroup
+		for range 10 {
+			notes.Go(func() { j.Note(slog.LevelInfo, "a line") })
+		}
+		notes.Wait()
+		<-j.Close()
 	}
-	notes.Wait()
-	<-j.Close()
 }
 
 func TestThrottle(t *testing.T) {

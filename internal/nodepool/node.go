@@ -57,7 +57,7 @@ func NewFor(s Settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	to := &server{addr: addr, dialer: wire.Sealed(d), purpose: purpose, journal: guard.NewJournal(guard.Logger(log))}
+	to := &server{addr: addr, dialer: wire.Sealed(d), purpose: purpose, journal: guard.NewJournal(log)}
 	return &Node{server: to, main: newPool(s.WithDefaults(false), to)}, nil
 }
 
