@@ -81,10 +81,9 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 //   - Calls in flight, or waiting for a connection, get their replies within that second.
 //   - Calls that begin in the first 10 ms are served. Later ones fail with [redislanes.ErrClosed] and
 //     redislanes.ErrNotSent.
-//   - Close does not wait for calls while they run a command that may block, such as BLPOP,
-//     or receive messages of a subscription. It cuts their connections once all other calls
-//     have ended. A command that may block then ends with an unknown outcome.
 //   - Calls that have not ended after the second fail with an error that wraps [redislanes.ErrClosed].
+//     A command that waits for data, such as BLPOP, then has an unknown outcome. Close takes
+//     the whole second while one runs, or while a call has a subscription.
 //
 // Then it waits up to three seconds until no goroutine of the pool is left. A goroutine stays
 // behind if a function of the program (a log, a strategy, OnWait, NetDial) does not return.

@@ -28,7 +28,6 @@ type Dedicated struct {
 	mu       sync.Mutex // guards what follows; never held across I/O
 	returned bool
 	underWay int // requests that wait for replies
-	endless  int // of these, requests that block; and the stream
 	usage    usage
 	stream   *stream // that it goes over instead
 }
@@ -54,11 +53,6 @@ func (c *Dedicated) Return() {
 		_ = stream.Close()
 	}
 	if !again {
-		if stream != nil {
-			c.mu.Lock()
-			c.endEndlessLocked()
-			c.mu.Unlock()
-		}
 		c.member.quietUntil.Store(nil)
 		c.member.pool.takeBack(c.member, left)
 	}
@@ -134,7 +128,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Dura
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
-	if err := c.begin(commands, wait); err != nil {
+	if err := c.begin(wait); err != nil {
 		return nil, wire.NameCommand(err, request, c.Address())
 	}
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
@@ -145,7 +139,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Dura
 }
 
 // begin notes that a request is under way, unless the connection was returned.
-func (c *Dedicated) begin(commands []command.Command, wait time.Duration) error {
+func (c *Dedicated) begin(wait time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
@@ -155,28 +149,7 @@ func (c *Dedicated) begin(commands []command.Command, wait time.Duration) error 
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
 	c.member.expectWait(wait, c.member.lane.InFlight() > 0 || c.underWay > 1)
-	if block(commands) {
-		c.beginEndlessLocked()
-	}
 	return nil
-}
-
-func block(commands []command.Command) bool {
-	return slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Traits()&command.Blocking != 0 })
-}
-
-// beginEndlessLocked takes the user's call off those that Close waits for. It counts again once
-// endEndlessLocked was called as often.
-func (c *Dedicated) beginEndlessLocked() {
-	if c.endless++; c.endless == 1 {
-		c.member.pool.letClose()
-	}
-}
-
-func (c *Dedicated) endEndlessLocked() {
-	if c.endless--; c.endless == 0 {
-		c.member.pool.holdClose()
-	}
 }
 
 // expectEnd notes that the user makes the server hang up.
@@ -244,9 +217,6 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.underWay--
-	if block(commands) {
-		c.endEndlessLocked()
-	}
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {

@@ -1,15 +1,11 @@
 package nodepool
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -18,9 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // say sends a command, as words, over the connection and returns the reply as
@@ -296,54 +290,4 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))
 	require.EqualValues(t, 1, p.Stats().Dials, "the connection is as it was")
-}
-
-// TestCloseWaitsBesideBlockedCommands: two goroutines of one call wait for data over its
-// connection. Close does not wait for that call, but for the one beside it.
-func TestCloseWaitsBesideBlockedCommands(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		dial := func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			go func() {
-				defer server.Close()
-				in := bufio.NewReader(server)
-				for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
-					if command != "BLPOP" {
-						_, _ = io.WriteString(server, "+OK\r\n")
-					}
-				}
-			}()
-			return client, nil
-		}
-		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: dial}, "pipe:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
-		calls := new(gate.Gate)
-		p.calls = calls
-		c, err := p.Dedicate(t.Context())
-		require.NoError(t, err)
-		require.True(t, calls.Enter(), "its user")
-		require.True(t, calls.Enter(), "another call")
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		for range 2 {
-			go func() { _ = c.Do(ctx, radix.Cmd(nil, "BLPOP", "none", "0")) }()
-		}
-		synctest.Wait()
-		closed := make(chan struct{})
-		go func() { calls.Close(); close(closed) }()
-		synctest.Wait()
-		select {
-		case <-closed:
-			t.Fatal("the other call has not ended")
-		default:
-		}
-		calls.Leave()
-		<-closed
-		cancel()
-		synctest.Wait()
-		c.Return()
-		calls.Leave()
-	})
 }

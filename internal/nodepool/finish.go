@@ -4,8 +4,7 @@ import "time"
 
 // CloseDrained is Close that lets calls of Do end first, for a second at most, also
 // those that wait for a connection. Calls that come in the first 10 ms are served, later
-// ones refused with ErrClosed. It waits for no call while that runs a command that may
-// block, or has a stream.
+// ones refused with ErrClosed.
 func (n *Node) CloseDrained() error {
 	n.drainCalls()
 	return n.Close()
@@ -30,19 +29,5 @@ func (n *Node) drainCalls() {
 	case <-drained:
 	case <-limit.C:
 	case <-n.main.ctx.Done():
-	}
-}
-
-// letClose has CloseDrained not wait for the call on a dedicated connection, which may last for
-// as long as it likes, until holdClose.
-func (s *server) letClose() {
-	if s.calls != nil {
-		s.calls.Leave()
-	}
-}
-
-func (s *server) holdClose() {
-	if s.calls != nil {
-		s.calls.Stay()
 	}
 }

@@ -67,7 +67,6 @@ func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, err
 	if c.stream == nil && !c.returned {
 		c.stream = made
 		c.member.listens()
-		c.beginEndlessLocked()
 	}
 	has = c.stream
 	c.mu.Unlock()
