@@ -75,31 +75,9 @@ func (s *Server) Returned() {
 
 func (s *Server) forget() { s.failures, s.failure = 0, Failure{} }
 
-// An End is what a connection's end says of its server.
-type End uint8
-
-// What a connection's end says.
-const (
-	Lived     End = iota // nothing
-	DiedYoung            // the next dial should be spaced
-	Stillborn            // the dial has failed
-)
-
-// EndOf judges a connection that was closed at the given age. ours says that the pool or its
-// user closed it; answered says that the server has answered something since the handshake. A
-// handshake alone proves nothing: a server that evicts its clients, or a balancer without a
-// server behind it, answers and hangs up.
-func EndOf(ours bool, age time.Duration, answered bool) End {
-	switch {
-	case ours || age >= Youth:
-		return Lived
-	case answered:
-		return DiedYoung
-	}
-	return Stillborn
-}
-
-// DiedYoung counts a connection that died young.
+// DiedYoung counts a connection that was closed before it reached Youth, though not by the pool or
+// its user. The next ones have to prove themselves: a server that evicts its clients, or a balancer
+// without a server behind it, completes the handshake and hangs up.
 func (s *Server) DiedYoung(now time.Time) {
 	s.grownUp(s.At(now))
 	s.young++

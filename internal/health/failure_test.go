@@ -31,26 +31,6 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-func TestEndOf(t *testing.T) {
-	for _, c := range []struct {
-		ours     bool
-		age      time.Duration
-		answered bool
-		want     End
-	}{
-		{false, 0, false, Stillborn},
-		{false, Youth - 1, false, Stillborn},
-		{false, 0, true, DiedYoung},
-		{false, Youth - 1, true, DiedYoung},
-		{false, Youth, false, Lived}, // a proxy reaps idle connections
-		{false, time.Hour, true, Lived},
-		{true, 0, false, Lived},
-		{true, 0, true, Lived},
-	} {
-		require.Equal(t, c.want, EndOf(c.ours, c.age, c.answered), "%+v", c)
-	}
-}
-
 // TestDiedYoung: connections have to prove themselves behind one that died young, and dials
 // are spaced behind many in a row, until one that was made later has grown up.
 func TestDiedYoung(t *testing.T) {

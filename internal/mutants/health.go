@@ -97,8 +97,8 @@ var health = []promise{
 	{"a server that hangs up is dialled with pauses", []mutant{
 		{fault: "the time between dials overflows", at: "internal/health.Server.Backoff",
 			by: instead("min(most, s.MaxBackoff-most)", "most"), tests: "./internal/health TestBackoff"},
-		{fault: "a server that hangs up after the handshake is dialled without end", at: "internal/health.EndOf",
-			by: instead("Stillborn", "Lived"), tests: "./internal/nodepool TestNoDialStorm"},
+		{fault: "a server that hangs up after the handshake is dialled without end", at: "internal/health.Server.MustProve",
+			by: instead("s.failures+s.young", "s.failures"), tests: "./internal/nodepool TestNoDialStorm"},
 		{fault: "a successful handshake is believed", at: "internal/health.Server.MustProve",
 			by: never("failures"), tests: "./internal/nodepool TestNoDialStorm"},
 		{fault: "a server that hangs up after a command is dialled without end", at: "internal/health.Server.Spaced",

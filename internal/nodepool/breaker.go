@@ -2,7 +2,6 @@ package nodepool
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"time"
@@ -118,19 +117,13 @@ func (p *Pool) returnedLocked(m *member) {
 // judgeEndLocked draws the conclusions from the end of a connection.
 func (p *Pool) judgeEndLocked(m *member, err error) {
 	now, reason := time.Now(), closeReason(err)
-	age := now.Sub(m.born)
-	switch health.EndOf(slices.Contains(ourReasons, reason), age, m.lane.Progress() > 0) {
-	case health.Lived:
-		p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, p.servingLocked())
-		p.settleLocked()
-	case health.DiedYoung:
+	if now.Sub(m.born) < health.Youth && !slices.Contains(ourReasons, reason) {
 		p.health.DiedYoung(now)
 		p.spaceLocked()
-	case health.Stillborn:
-		p.health.DiedYoung(now)
-		err = fmt.Errorf("the connection was closed %v after the handshake: %w", age.Round(time.Millisecond), err)
-		p.attemptFailedLocked(p.health.At(now), err)
+		return
 	}
+	p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, p.servingLocked())
+	p.settleLocked()
 }
 
 // ourReasons are those for which a pool closes connections itself.
