@@ -54,12 +54,10 @@ const (
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second
 
-	// firstPause is the least time between two renewals of all connections, so that many
-	// callers with the same complaint cause one, and the limit of the pause after the first
-	// failure to get credentials. Both pauses double while they do not help, up to
-	// maxRenewPause and maxLoginPause.
-	firstPause    = time.Second
-	maxRenewPause = 16 * time.Second
+	// renewPause is the least time between two renewals of all connections, so that many
+	// callers with the same complaint cause one. It is also the limit of the pause after the
+	// first failure to get credentials, which doubles up to maxLoginPause.
+	renewPause    = time.Second
 	maxLoginPause = time.Minute
 
 	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.

@@ -139,7 +139,7 @@ func (p *Pool) loginFailedLocked(now time.Time, err error) {
 		l.since = now
 		p.noteStateLocked(slog.LevelWarn, "re-authentication failed; connections stay open", "error", err)
 	}
-	limit := firstPause
+	limit := renewPause
 	for i := 1; i < l.failures && limit < maxLoginPause; i++ {
 		limit *= 2
 	}
