@@ -107,18 +107,11 @@ type Options struct {
 	// MaxBackoff to MaxBackoff. While the server answers that it runs a script or loads its data, it
 	// is at most 100 ms, or MinBackoff if that is more. Defaults 10 ms and 1 s, at least 1 ms.
 	MinBackoff, MaxBackoff time.Duration
-
-	// OnWait, if not nil, is called with the time that a batch, or a user of a dedicated
-	// connection, waited for a connection. It is called at the end of each wait, served or not,
-	// and not for those that found a connection free. Many goroutines call it, without a lock
-	// held. It must be quick and must not block, since others wait for these goroutines. A
-	// panic in it is logged.
-	OnWait func(wait time.Duration)
 }
 
 // with adds the options to the settings.
 func (o Options) with(s nodepool.Settings) nodepool.Settings {
-	s.MaxWaiters, s.FailFast, s.OnWait = o.MaxWaiters, o.FailFast, o.OnWait
+	s.MaxWaiters, s.FailFast = o.MaxWaiters, o.FailFast
 	s.StallTimeout, s.PauseTimeout, s.PingEvery, s.MaxAge = o.StallTimeout, o.PauseTimeout, o.PingEvery, o.MaxAge
 	s.MinBackoff, s.MaxBackoff = o.MinBackoff, o.MaxBackoff
 	return s

@@ -121,9 +121,8 @@ func TestSettings(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	}
-	given, err := nodepool.Of(Laned{Strategy: lanes.RoundRobin, Options: Options{OnWait: func(time.Duration) {}}})
+	given, err := nodepool.Of(Laned{Strategy: lanes.RoundRobin})
 	require.NoError(t, err)
 	require.NotNil(t, given.Strategy)
-	require.NotNil(t, given.OnWait)
 	require.False(t, nodepool.Settings{SlowLanes: -1}.HasSlowLanes())
 }

@@ -86,7 +86,7 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 //     the whole second while one runs, or while a call has a subscription.
 //
 // Then it waits up to three seconds until no goroutine of the pool is left. A goroutine stays
-// behind if a function of the program (a log, a strategy, OnWait, NetDial) does not return.
+// behind if a function of the program (a log, a strategy, NetDial) does not return.
 // Closing again does nothing.
 func (p *Pool) Close() error { return p.node.CloseDrained() }
 

@@ -31,7 +31,6 @@ var everything = []string{
 
 // leftOut are the fields without a setting, and why.
 var leftOut = map[string]string{
-	"Options.OnWait":        "metrics.Metrics, which the service has, are told of each wait",
 	"limit.Config.Observer": "the service's own, for /metrics",
 	"cluster.Config.Trace":  "the service's own, for /metrics",
 	"cluster.Config.Logger": "the service's own",

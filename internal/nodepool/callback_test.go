@@ -119,8 +119,8 @@ func TestPanickingCallbacks(t *testing.T) {
 			}
 			return nil
 		}, true},
-		"Options.OnWait": {func(_ *lanes.Dialer, o *Options) slog.Handler {
-			o.OnWait = func(time.Duration) { maybe() }
+		"Trace.Waited": {func(_ *lanes.Dialer, o *Options) slog.Handler {
+			*o = hearing(func(redislanes.WaitInfo) { maybe() })
 			return nil
 		}, false},
 		"Logger": {func(*lanes.Dialer, *Options) slog.Handler { return rudeLog{maybe} }, false},

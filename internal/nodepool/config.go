@@ -27,7 +27,6 @@ type Settings struct {
 	PingEvery              time.Duration // negative: never
 	MaxAge                 time.Duration
 	MinBackoff, MaxBackoff time.Duration
-	OnWait                 func(wait time.Duration)
 
 	Trace  *redislanes.Trace    // nil: nobody is told
 	Traced *redislanes.PoolInfo // what Trace knows the pool by

@@ -9,16 +9,8 @@ import (
 
 // What users' functions are told. The lock's owner calls them once it has unlocked.
 
-// hearsWaits reports whether somebody is told of waits.
-func (p *Pool) hearsWaits() bool { return p.OnWait != nil || p.Trace != nil && p.Trace.Waited != nil }
-
 func (p *Pool) tellWait(wait time.Duration) {
-	if p.OnWait != nil {
-		p.journal.Call("Options.OnWait", func() { p.OnWait(wait) })
-	}
-	if p.Trace != nil && p.Trace.Waited != nil {
-		p.journal.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
-	}
+	p.journal.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
 }
 
 // tellDialedLocked tells of an attempt to connect.

@@ -10,21 +10,23 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
 )
 
-// TestSlowOnWaitHoldsNobodyUp: the batch that waited is written before OnWait is
+// TestSlowWaitedHoldsNobodyUp: the batch that waited is written before Trace.Waited is
 // told of its wait, whoever frees the connection.
-func TestSlowOnWaitHoldsNobodyUp(t *testing.T) {
+func TestSlowWaitedHoldsNobodyUp(t *testing.T) {
 	for name, free := range map[string]func(*Dedicated){
 		"by a return": func(conn *Dedicated) { conn.Return() },
 		"by a dial":   func(conn *Dedicated) { _ = conn.Close(); conn.Return() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, Fixed{Size: 1, Options: Options{OnWait: func(time.Duration) { time.Sleep(time.Second) }}}, time.Millisecond)
+				w := newWorld(t, Fixed{Size: 1, Options: hearing(func(redislanes.WaitInfo) { time.Sleep(time.Second) })}, time.Millisecond)
 				conn, err := w.Dedicate(t.Context())
 				require.NoError(t, err)
-				time.Sleep(2 * time.Second) // OnWait was told of the first dial
+				time.Sleep(2 * time.Second) // it was told of the first dial
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
 				var wg sync.WaitGroup

@@ -16,6 +16,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -62,7 +63,7 @@ func TestStuckLog(t *testing.T) {
 func TestStuckLogOfPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stuckLog{make(chan struct{})}
-		o := Options{OnWait: func(time.Duration) { panic("boom") }}
+		o := hearing(func(redislanes.WaitInfo) { panic("boom") })
 		p, err := New(Fixed{Size: 1, Options: o}, simulatedServer(t, time.Millisecond), "simulated:1", slog.New(log))
 		require.NoError(t, err)
 		began := time.Now()

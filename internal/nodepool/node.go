@@ -212,7 +212,7 @@ func (n *Node) Retire() {
 // Close closes all connections, also dedicated ones. Batches in flight or
 // waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
 // goroutine of the node is left, but no longer than three seconds: one in which a
-// function of the user does not return (a log, a strategy, OnWait, NetDial) is left
+// function of the user does not return (a log, a strategy, a trace, NetDial) is left
 // behind. Closing again does nothing.
 func (n *Node) Close() error {
 	ended := make(chan struct{})

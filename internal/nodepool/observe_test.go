@@ -16,7 +16,7 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A waitLog is an OnWait that asks the pool something, which it could not if it
+// A waitLog is a Trace.Waited that asks the pool something, which it could not if it
 // were called with the pool's lock held.
 type waitLog struct {
 	pool  atomic.Pointer[Node]
@@ -24,13 +24,13 @@ type waitLog struct {
 	waits []time.Duration
 }
 
-func (w *waitLog) add(wait time.Duration) {
+func (w *waitLog) add(wait redislanes.WaitInfo) {
 	if p := w.pool.Load(); p != nil {
 		_ = p.Stats()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waits = append(w.waits, wait)
+	w.waits = append(w.waits, wait.Took)
 }
 
 func (w *waitLog) total() (n int, sum time.Duration) {
@@ -46,7 +46,7 @@ func (w *waitLog) total() (n int, sum time.Duration) {
 func busyPool(t *testing.T) (*Node, *Dedicated, *waitLog) {
 	server := redistest.StartEmulated(t, 1)
 	log := new(waitLog)
-	p, err := New(Fixed{Size: 1, Options: Options{OnWait: log.add}}, lanes.Dialer{}, server.Addrs()[0], nil)
+	p, err := New(Fixed{Size: 1, Options: hearing(log.add)}, lanes.Dialer{}, server.Addrs()[0], nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	log.pool.Store(p)
@@ -59,9 +59,9 @@ func busyPool(t *testing.T) (*Node, *Dedicated, *waitLog) {
 	return p, conn, log
 }
 
-// TestOnWaitIsToldOfEveryEnd queues batches and users, and ends their waits in
+// TestWaitedIsToldOfEveryEnd queues batches and users, and ends their waits in
 // each way there is.
-func TestOnWaitIsToldOfEveryEnd(t *testing.T) {
+func TestWaitedIsToldOfEveryEnd(t *testing.T) {
 	t.Parallel()
 	const waiters = 6
 	for name, end := range map[string]func(p *Node, conn *Dedicated, cancel context.CancelFunc){
@@ -100,8 +100,8 @@ func TestOnWaitIsToldOfEveryEnd(t *testing.T) {
 	}
 }
 
-// TestOnWaitOnlyOfThoseWhoWait: to find a connection free is no wait.
-func TestOnWaitOnlyOfThoseWhoWait(t *testing.T) {
+// TestWaitedOnlyOfThoseWhoWait: to find a connection free is no wait.
+func TestWaitedOnlyOfThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	p, conn, log := busyPool(t)
 	conn.Return()
@@ -113,9 +113,9 @@ func TestOnWaitOnlyOfThoseWhoWait(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestOnWaitOfManyAtOnce: more than fit on the stack are told, too, and a few
+// TestWaitedOfManyAtOnce: more than fit on the stack are told, too, and a few
 // cost nothing.
-func TestOnWaitOfManyAtOnce(t *testing.T) {
+func TestWaitedOfManyAtOnce(t *testing.T) {
 	told := 0
 	m := &monitor{tell: func(time.Duration) { told++ }}
 	tell := func(n int) {
@@ -130,21 +130,18 @@ func TestOnWaitOfManyAtOnce(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { tell(8) }))
 }
 
-// TestTraceBesideOnWait: the trace is told of waits, also where OnWait panics.
-func TestTraceBesideOnWait(t *testing.T) {
+// TestTraceKnowsThePool: the trace is told by which pool a wait was.
+func TestTraceKnowsThePool(t *testing.T) {
 	t.Parallel()
 	info := &redislanes.PoolInfo{Addr: "a:1"}
 	var told []redislanes.WaitInfo
-	trace := &redislanes.Trace{Waited: func(w redislanes.WaitInfo) { told = append(told, w) }}
-	for _, own := range []func(time.Duration){nil, func(time.Duration) { panic("boom") }} {
-		told = nil
-		s := Settings{Kind: KindFixed, OnWait: own, Trace: trace, Traced: info}
-		p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
-		require.NoError(t, err)
-		p.main.tellWait(time.Second)
-		require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
-		require.Same(t, info, p.Info())
-		require.Equal(t, DefaultSize, p.main.Max)
-		require.NoError(t, p.Close())
-	}
+	s := hearing(func(w redislanes.WaitInfo) { told = append(told, w) })
+	s.Kind, s.Traced = KindFixed, info
+	p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
+	require.NoError(t, err)
+	p.main.tellWait(time.Second)
+	require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
+	require.Same(t, info, p.Info())
+	require.Equal(t, DefaultSize, p.main.Max)
+	require.NoError(t, p.Close())
 }

@@ -151,7 +151,7 @@ func newPool(s settings, to *server) *Pool {
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	if p.hearsWaits() {
+	if p.Trace != nil && p.Trace.Waited != nil {
 		p.mu.tell = p.tellWait
 	}
 	p.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -60,4 +61,9 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Node, error)
 		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}
 	return NewFor(c.settings(), d, wire.Purpose{}, addr, log)
+}
+
+// hearing returns options with a trace that is told of waits.
+func hearing(told func(redislanes.WaitInfo)) Options {
+	return Options{Trace: &redislanes.Trace{Waited: told}}
 }

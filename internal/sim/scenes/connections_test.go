@@ -57,15 +57,15 @@ func TestUnansweredPing(t *testing.T) {
 	})
 }
 
-// TestSlowOnWait: what waited for a connection is written before OnWait is told of it.
-func TestSlowOnWait(t *testing.T) {
+// TestSlowWaited: what waited for a connection is written before Trace.Waited is told of it.
+func TestSlowWaited(t *testing.T) {
 	var slow atomic.Bool
-	told := func(time.Duration) {
+	told := func(redislanes.WaitInfo) {
 		if slow.Load() {
 			time.Sleep(time.Second)
 		}
 	}
-	scene(t, setup{client: config(pool.Fixed{Size: 1, Options: pool.Options{OnWait: told}})}, func(s *stage) {
+	scene(t, setup{client: cluster.Config{Pool: pool.Fixed{Size: 1}, Trace: &redislanes.Trace{Waited: told}}}, func(s *stage) {
 		s.warm()
 		giveBack := s.keep(s.key(0, 0))
 		time.Sleep(soon)
