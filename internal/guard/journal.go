@@ -40,8 +40,8 @@ func NewJournal(log *slog.Logger) *Journal {
 	return &Journal{log: log, ended: make(chan struct{})}
 }
 
-// Note adds a line, with arguments as those of slog.Logger.Log. Durations are rounded, since
-// people read them. It never blocks.
+// Note adds a line, with arguments as those of slog.Logger.Log. Durations are rounded to
+// milliseconds. It never blocks.
 func (j *Journal) Note(level slog.Level, message string, args ...any) {
 	if j == nil || j.log.Handler() == slog.DiscardHandler {
 		return
@@ -57,7 +57,7 @@ func (j *Journal) Note(level slog.Level, message string, args ...any) {
 	}
 	for i, arg := range args {
 		if d, ok := arg.(time.Duration); ok {
-			args[i] = rounded(d)
+			args[i] = d.Round(time.Millisecond)
 		}
 	}
 	j.lines = append(j.lines, line{level, message, args})
@@ -65,17 +65,6 @@ func (j *Journal) Note(level slog.Level, message string, args ...any) {
 		j.writing = true
 		go j.write()
 	}
-}
-
-// rounded cuts what nobody reads: from a second on there are tenths, below it milliseconds.
-func rounded(d time.Duration) time.Duration {
-	switch {
-	case d >= time.Second:
-		return d.Truncate(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Truncate(time.Millisecond)
-	}
-	return d.Truncate(time.Microsecond)
 }
 
 func (j *Journal) write() {
