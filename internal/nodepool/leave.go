@@ -60,7 +60,8 @@ func (p *Pool) leftLocked(m *member, err error) {
 	if m.leaveWhy != nil {
 		err = m.leaveWhy // it was to leave anyway, and says nothing of the server
 	}
-	p.dropLocked(m)
+	i := slices.Index(p.members, m)
+	p.members = slices.Delete(p.members, i, i+1) // strategies see lanes in this order
 	p.access.withdrawLocked(m)
 	if m.health.Progressed(m.lane.Progress()) { // which no look will see
 		p.health.Heard(time.Now())
@@ -72,19 +73,6 @@ func (p *Pool) leftLocked(m *member, err error) {
 	p.growLocked()
 }
 
-// dropLocked takes the connection out of the members. Strategies see lanes in their
-// order. Exclusive connections have none, and there may be 65,536.
-func (p *Pool) dropLocked(m *member) {
-	if p.shared() {
-		p.members = slices.DeleteFunc(p.members, func(o *member) bool { return o == m })
-		return
-	}
-	last := len(p.members) - 1
-	p.members[m.place], p.members[last].place = p.members[last], m.place
-	p.members[last] = nil
-	p.members = p.members[:last]
-}
-
 // joinLocked makes a member of the connection that was dialled. If it has been
 // closed already, or nobody wants it any more, it leaves at once, so that every
 // dial that succeeded is counted out in the end.
@@ -93,7 +81,6 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	p.answered.Store(true)
 	m.until = p.retirementLocked(m.born)
 	m.startLocked()
-	m.place = len(p.members)
 	p.members = append(p.members, m)
 	switch {
 	case m.closedEarly != nil:

@@ -114,7 +114,6 @@ type member struct {
 
 	// Guarded by pool.mu.
 	state       state
-	place       int // in the members, unless the pool is shared
 	health      health.Conn
 	heard       time.Time     // when bytes were last seen to arrive: an idle connection gets a PING later
 	leaveWhy    error         // why it is to leave when its user returns it
