@@ -127,7 +127,7 @@ const (
 	CloseProtocol  = "protocol" // the server sent something that is not RESP, or more than lanes.Limits allow
 	CloseUnclean   = "unclean"  // its user left it in a state that could not be reset
 	CloseRenewed   = "renewed"  // the address may lead to another server now
-	CloseAged      = "aged"     // it reached MaxAge, or missed an AUTH because its user kept it too long
+	CloseAged      = "aged"     // it reached MaxAge
 	CloseIOFailure = "io"       // reset, unreachable and other errors of the network
 )
 

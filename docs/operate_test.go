@@ -51,11 +51,13 @@ var iam interface {
 	Credentials(ctx context.Context) (username, password string, err error)
 }
 
-func tokens() lanes.Dialer {
-	return lanes.Dialer{
-		TLS:         &tls.Config{MinVersion: tls.VersionTLS12},
-		Credentials: iam.Credentials, // a function of the service's own: user name and token
-		ReauthEvery: 6 * time.Hour,
+func tokens() cluster.Config {
+	return cluster.Config{
+		Dialer: lanes.Dialer{
+			TLS:         &tls.Config{MinVersion: tls.VersionTLS12},
+			Credentials: iam.Credentials, // a function of the service's own: user name and token
+		},
+		Pool: pool.Laned{Options: pool.Options{MaxAge: 6 * time.Hour}},
 	}
 }
 
@@ -85,7 +87,8 @@ func TestOperate(t *testing.T) {
 	_, err = encrypted(t.Context(), servers.Addrs(), tls.Certificate{})
 	require.ErrorContains(t, err, "TLS")
 	iam = fixed{}
-	require.NoError(t, tokens().Validate())
+	require.NoError(t, tokens().Dialer.Validate())
+	require.NoError(t, pool.Validate(tokens().Pool))
 	require.Equal(t, "a", zones(map[string]string{"10.0.0.1:6379": "a"}).ZoneOf("10.0.0.1:6379"))
 }
 

@@ -33,19 +33,10 @@ type Dialer struct {
 	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final. A dedicated
 	// connection that its user has changed, for example by SELECT, is closed and not restored if its
 	// credentials are more than a minute old.
-	Credentials func(ctx context.Context) (username, password string, err error)
-
-	// ReauthEvery is how often open connections send AUTH again, with what Credentials returns
-	// then. Use it for servers that cut a connection when its token expires, and set it well
-	// below the life of a token, so that time for a second attempt is left. It is shortened by
-	// up to a tenth at random. Default never; at least 1 s. It needs Credentials.
 	//
-	// Each pool calls Credentials once for all of its connections. What it returns must be
-	// valid for a minute. Commands go on meanwhile. A dedicated connection sends AUTH when its
-	// user returns it, and is replaced if that is more than a minute later. A connection with a
-	// subscription sends none. A failure closes no connection. The pool logs it once and tries
-	// again, first after a second, later after up to a minute.
-	ReauthEvery time.Duration
+	// A server may cut a connection when its token ends. Set MaxAge in pool.Options below the life
+	// of a token: connections are then replaced in time.
+	Credentials func(ctx context.Context) (username, password string, err error)
 
 	// TLS, if not nil, is used for every connection. An empty ServerName is
 	// set to the host that is dialled.
@@ -115,9 +106,6 @@ type Limits struct {
 	Attributes int64 // attributes of RESP3 in one reply; default 1 Mi, at most 1 Gi
 }
 
-// leastReauthEvery is the least ReauthEvery: tokens live for minutes at least.
-const leastReauthEvery = time.Second
-
 // leastKeepAlive is the least KeepAlive: kernels count whole seconds.
 const leastKeepAlive = time.Second
 
@@ -130,8 +118,6 @@ func (d Dialer) Validate() error {
 		return fmt.Errorf("lanes: Dialer.Database = %d: must not be negative", d.Database)
 	case d.Credentials != nil && d.Username+d.Password != "":
 		return fmt.Errorf("lanes: Dialer.Credentials is set, and Username or Password is set too: leave one out")
-	case d.ReauthEvery > 0 && d.Credentials == nil:
-		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v without Credentials: a Username and Password do not change", d.ReauthEvery)
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password: set Password or Credentials (any text for a user with nopass)", d.Username)
 	}
@@ -141,7 +127,6 @@ func (d Dialer) Validate() error {
 	return cmp.Or(
 		setting.Duration("lanes: Dialer.Timeout", d.Timeout, setting.Least, 0, ""),
 		setting.Duration("lanes: Dialer.WriteTimeout", d.WriteTimeout, setting.Least, 0, ""),
-		setting.Duration("lanes: Dialer.ReauthEvery", d.ReauthEvery, leastReauthEvery, 0, "or 0 for never"),
 		setting.DurationOrNone("lanes: Dialer.KeepAlive", d.KeepAlive, leastKeepAlive, 0, "none"),
 	)
 }

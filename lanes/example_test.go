@@ -31,8 +31,7 @@ func ExampleStrategy() {
 	// Output: 1 1
 }
 
-// A tokenCache keeps a token while it is valid for some minutes more: each dial asks for
-// it, and each pool every ReauthEvery.
+// A tokenCache keeps a token while it is valid for some minutes more: each dial asks for it.
 type tokenCache struct {
 	user string
 	// fetch signs a token, as for ElastiCache and MemoryDB, or fetches one, as for
@@ -58,12 +57,12 @@ func (c *tokenCache) Credentials(ctx context.Context) (username, password string
 }
 
 // ElastiCache and MemoryDB with IAM take a token for 15 minutes, and cut a connection 12
-// hours after its last AUTH.
-func ExampleDialer_reauthEvery() {
+// hours after its AUTH. With it goes pool.Options.MaxAge of 6 hours: connections are replaced before.
+func ExampleDialer_credentials() {
 	tokens := &tokenCache{user: "app", fetch: func(context.Context) (string, time.Time, error) {
 		return "a presigned request", time.Now().Add(15 * time.Minute), nil // by the SDK of the service
 	}}
-	dialer := lanes.Dialer{Credentials: tokens.Credentials, ReauthEvery: 6 * time.Hour}
+	dialer := lanes.Dialer{Credentials: tokens.Credentials}
 	username, password, err := dialer.Credentials(context.Background())
 	fmt.Println(username, password, err, dialer.Validate())
 	// Output: app a presigned request <nil> <nil>

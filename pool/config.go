@@ -96,8 +96,8 @@ type Options struct {
 	// tenth. The pool closes it when nothing is in flight on it, or when its user has returned
 	// it. No command gets an unknown outcome by that. At most one connection in ten,
 	// but at least one, leaves at a time, and none while the server cannot be dialled. Use it
-	// for servers and balancers that cut old connections, and for certificates and passwords
-	// that change. Default 0, which means no limit; at least 1 s.
+	// for servers and balancers that cut old connections, and for certificates, passwords and
+	// tokens that change. Default 0, which means no limit; at least 1 s.
 	MaxAge time.Duration
 
 	// MinBackoff and MaxBackoff bound the wait before the pool dials again after a failure. It

@@ -37,7 +37,6 @@ var leftOut = map[string]string{
 	"cluster.Config.Zone":   "a limiter reads nothing from replicas",
 	"cluster.Config.ZoneOf": "the same",
 	"Dialer.Credentials":    "set by -password-file, in place of Username and Password",
-	"Dialer.ReauthEvery":    "for tokens that expire, which a file does not hold",
 	"Dialer.TLS":            "has settings of its own, -tls and so on, with files",
 	"Dialer.Limits":         "the replies of a limiter are numbers",
 	"Dialer.NetDial":        "a function",

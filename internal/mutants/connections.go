@@ -68,15 +68,9 @@ var connections = []promise{
 		{fault: "connections to further addresses of a name stay open", at: "internal/wire.dialAny",
 			by: drop("late.conn.Close"), tests: "./internal/wire TestDialAny"},
 	}},
-	{"a connection outlives its token", []mutant{
-		{fault: "the token of a connection that is in use expires", at: "internal/nodepool.Pool.inspect",
-			by: drop("authenticateLocked"), tests: "./cluster TestConnectionsOutliveTheirTokens"},
-		{fault: "the token of a connection that is never idle expires", at: "internal/nodepool.exclusiveAccess.offerLocked",
-			by: instead("!m.sendLoginLocked()", "false"), tests: "./cluster TestBusyConnectionsOutliveTheirTokens"},
-		{fault: "a connection that was lent for long is sent a token that has expired", at: "internal/nodepool.member.sendLoginLocked",
-			by: never("l.until"), tests: "./cluster TestConnectionsOutliveTheirTokens"},
-		{fault: "each refusal of a token is logged", at: "internal/nodepool.Pool.loginFailedLocked",
-			by: always("l.failures == 1"), tests: "./cluster TestReauthThatFails"},
+	{"a connection is replaced before its token ends", []mutant{
+		{fault: "the token of a connection expires", at: "internal/nodepool.Pool.inspect",
+			by: drop("rotateLocked"), tests: "./cluster TestNoConnectionOutlivesItsToken"},
 		{fault: "a connection stays in use on which the server says NOAUTH", at: "internal/attempt.Stale",
 			by: never("noAuth"), tests: "./internal/attempt TestStale"},
 	}},

@@ -85,13 +85,11 @@ func (m *member) restoreLocked() bool {
 	if m.leaveWhy != nil {
 		return false
 	}
-	l := p.login.Load()
-	by, ok := m.restoreBy(l, time.Now())
-	if !ok {
+	if m.lane.CredentialsMayChange() && time.Since(m.born) > loginAge {
 		p.leaveLocked(m, errUnclean, true)
 		return true
 	}
-	m.login, m.restore = l, m.lane.Restore(by)
+	m.restore = m.lane.Restore()
 	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
 		p.leaveLocked(m, wire.ErrClosed, true) // the lane's own error, if it has one, says why
 		return true

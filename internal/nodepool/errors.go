@@ -23,7 +23,7 @@ func closeReason(err error) string {
 		err    error
 		reason string
 	}{
-		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {errExpiring, redislanes.CloseAged}, {cause.ErrStalled, redislanes.CloseStalled},
+		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {cause.ErrStalled, redislanes.CloseStalled},
 		{redislanes.ErrClosed, redislanes.CloseByClient}, {cause.ErrRetired, redislanes.CloseByClient}, {wire.ErrClosed, redislanes.CloseByClient}, {io.EOF, redislanes.CloseByServer},
 		{resp.ErrProtocol, redislanes.CloseProtocol}, {os.ErrDeadlineExceeded, redislanes.CloseTimeout},
 	} {

@@ -89,9 +89,6 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 			return
 		}
 	}
-	if m.readLoginLocked(); !m.sendLoginLocked() {
-		return
-	}
 	w := a.queue.first()
 	if w == nil {
 		m.becomeLocked(isIdle)

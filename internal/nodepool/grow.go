@@ -26,7 +26,7 @@ func (p *Pool) startDialLocked() {
 
 // newMemberLocked returns a member for a connection that is about to be dialled.
 func (p *Pool) newMemberLocked() *member {
-	return &member{pool: p, renewal: p.renewals.number, login: p.login.Load()}
+	return &member{pool: p, renewal: p.renewals.number}
 }
 
 // ownerOf returns what the lane of the member is told of its pool.

@@ -55,10 +55,8 @@ const (
 	quietTime = time.Second
 
 	// renewPause is the least time between two renewals of all connections, so that many
-	// callers with the same complaint cause one. It is also the limit of the pause after the
-	// first failure to get credentials, which doubles up to maxLoginPause.
-	renewPause    = time.Second
-	maxLoginPause = time.Minute
+	// callers with the same complaint cause one.
+	renewPause = time.Second
 
 	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.
 	loginAge = time.Minute
@@ -83,10 +81,10 @@ const (
 	maxServed = 64
 
 	// besidePing is how many batches a connection of one caller may have in flight: that
-	// caller's, a PING and an AUTH. A connection that is pinged is not busy for callers, and
+	// caller's and a PING. A connection that is pinged is not busy for callers, and
 	// the stack of idle connections gives each to one caller at a time. Otherwise FailFast
 	// would refuse callers when all idle connections are pinged at once.
-	besidePing = 3
+	besidePing = 2
 
 	// rotateShare: one connection of so many leaves at a time because of its age, so that most
 	// stay in use.

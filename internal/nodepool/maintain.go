@@ -177,7 +177,6 @@ func (p *Pool) inspect(now time.Time) {
 		}
 	}
 	p.rotateLocked(now)
-	p.authenticateLocked(now)
 	p.growLocked()
 	p.mu.Unlock()
 	for _, l := range listen {

@@ -43,8 +43,7 @@ type server struct {
 	dialer  lanes.Dialer
 	purpose wire.Purpose
 	journal *guard.Journal
-	calls   *gate.Gate            // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
-	login   atomic.Pointer[login] // that connections should have; nil: that of their dial
+	calls   *gate.Gate // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
 
 	answered atomic.Bool // the server has completed a handshake, see wire.Purpose
 }
@@ -160,7 +159,7 @@ func (n *Node) HeardWithin(d time.Duration) bool {
 func (n *Node) Connected() bool { return n.main.connected() }
 
 // Quiet reports whether nothing is in flight or waiting and no user has a dedicated
-// connection. A PING or AUTH of a pool's is in flight, too: whether there is anything else
+// connection. A PING of a pool's is in flight, too: whether there is anything else
 // beside it cannot be told for certain.
 func (n *Node) Quiet() bool {
 	return !slices.ContainsFunc(n.pools(), func(p *Pool) bool { return !p.quiet() })

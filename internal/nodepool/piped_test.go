@@ -134,9 +134,8 @@ func TestRestoreWithOldCredentials(t *testing.T) {
 		d    lanes.Dialer
 		uses []use
 	}{
-		"a token":          {lanes.Dialer{Credentials: token}, []use{{time.Second, restored}, {2 * time.Minute, redialled}, {time.Second, restored}}},
-		"a password":       {lanes.Dialer{Password: "secret"}, []use{{time.Second, restored}, {2 * time.Minute, restored}}},
-		"with ReauthEvery": {lanes.Dialer{Credentials: token, ReauthEvery: 10 * time.Minute}, []use{{12 * time.Minute, redialled}, {time.Second, restored}, {2 * time.Minute, redialled}}},
+		"a token":    {lanes.Dialer{Credentials: token}, []use{{time.Second, restored}, {2 * time.Minute, redialled}, {time.Second, restored}}},
+		"a password": {lanes.Dialer{Password: "secret"}, []use{{time.Second, restored}, {2 * time.Minute, restored}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			overPipes(t, Fixed{Size: 1}, c.d, func(t *testing.T, p *Node, s *piped) {
@@ -155,23 +154,6 @@ func TestRestoreWithOldCredentials(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestDedicatedBeyondALogin: a connection that was dedicated while others would have sent AUTH again is replaced,
-// also if there were no others.
-func TestDedicatedBeyondALogin(t *testing.T) {
-	token := func(context.Context) (string, string, error) { return "me", "token", nil }
-	overPipes(t, Fixed{Size: 1}, lanes.Dialer{Credentials: token, ReauthEvery: 10 * time.Minute}, func(t *testing.T, p *Node, _ *piped) {
-		c := dedicateAll(t, p, 1)[0]
-		time.Sleep(12 * time.Minute)
-		c.Return()
-		synctest.Wait()
-		closes := uint64(0)
-		for _, n := range p.Stats().Closes {
-			closes += n
-		}
-		require.EqualValues(t, 1, closes)
-	})
 }
 
 // TestReplaceIsNotSpaced: Replace does not keep the pause between two calls of Renew.

@@ -49,7 +49,6 @@ type Pool struct {
 	size     controller     // how many connections are wanted
 	load     wire.Load      // of the lanes, if their number can change
 	renewals renewals
-	logins   logins
 	counters counters
 	retired  bool
 	closed   bool
@@ -119,19 +118,14 @@ type member struct {
 	leaveWhy    error         // why it is to leave when its user returns it
 	closedEarly error         // why it was closed before it was a member
 	ping        *wire.Batch   // the last PING; nil: there was none
-	login       *login        // the node's when this was authenticated last; nil: it had none
-	auth        *auth         // the AUTH that is in flight; nil: none is, as far as was looked
 	restore     *wire.Restore // that is in flight after its user returned it, or was not looked at
 }
 
-// inFlight returns how many batches are in flight on the connection, without a PING and an AUTH
-// of the pool's. For a moment it may return too few. It is called under pool.mu.
+// inFlight returns how many batches are in flight on the connection, without a PING of the pool's.
+// For a moment it may return too few. It is called under pool.mu.
 func (m *member) inFlight() int {
 	n := m.lane.InFlight()
 	if m.ping != nil && !m.ping.Complete() {
-		n--
-	}
-	if m.auth != nil && !m.auth.batch.Complete() {
 		n--
 	}
 	return max(0, n)
@@ -144,7 +138,6 @@ func newPool(s settings, to *server) *Pool {
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
-	p.logins.next = p.loginAfter(time.Now())
 	if s.shared() {
 		p.access = newSharedAccess(p)
 	} else {

@@ -55,7 +55,7 @@ func (p *Pool) ofKind(what string) string {
 // fullLocked reports whether all connections are in use. One that leaves is in use no
 // more, and another one follows it. One that has answered and is about to be free is not
 // in use, unless a caller waits for it: its own caller may be back before it is. Neither is a lane
-// that only a PING or an AUTH of the pool fills.
+// that only a PING of the pool fills.
 func (p *Pool) fullLocked() bool {
 	if p.size.open < p.Max && p.spareLocked() {
 		return false

@@ -98,19 +98,16 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 		"lanes: Dialer.Protocol = 4: must be 2 or 3":                               {Protocol: 4},
 		"lanes: Dialer.Timeout = -1ns: must be at least 1ms":                       {Timeout: -1},
 		"lanes: Dialer.WriteTimeout = -1ns: must be at least 1ms":                  {WriteTimeout: -1},
-		"lanes: Dialer.ReauthEvery = -1s: must be at least 1s, or 0 for never":     {ReauthEvery: -time.Second},
 		"lanes: Dialer.KeepAlive = 1ms: must be at least 1s, or negative for none": {KeepAlive: time.Millisecond},
-		"lanes: Dialer.ReauthEvery = 1ms: must be at least 1s, or 0 for never":     {ReauthEvery: time.Millisecond, Credentials: noCredentials},
 
 		`lanes: Dialer.Username = "app" without a Password: set Password or Credentials (any text for a user with nopass)`: {Username: "app"},
 
-		"lanes: Dialer.ReauthEvery = 1h0m0s without Credentials: a Username and Password do not change": {ReauthEvery: time.Hour, Password: "p"},
-		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                                          {Limits: lanes.Limits{Bulk: -1}},
-		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                                       {Limits: lanes.Limits{Depth: 5000}},
-		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":                        {Limits: lanes.Limits{Elements: 2e9}},
-		"lanes: Dialer.WriteTimeout = -1m0s: must be at least 1ms":                                      {WriteTimeout: -time.Minute},
-		"lanes: Dialer.Protocol = -1: must be 2 or 3":                                                   {Protocol: -1, Timeout: -1},
-		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative":                       {Limits: lanes.Limits{Reply: -1 << 63}},
+		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                    {Limits: lanes.Limits{Bulk: -1}},
+		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                 {Limits: lanes.Limits{Depth: 5000}},
+		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":  {Limits: lanes.Limits{Elements: 2e9}},
+		"lanes: Dialer.WriteTimeout = -1m0s: must be at least 1ms":                {WriteTimeout: -time.Minute},
+		"lanes: Dialer.Protocol = -1: must be 2 or 3":                             {Protocol: -1, Timeout: -1},
+		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative": {Limits: lanes.Limits{Reply: -1 << 63}},
 	} {
 		assert.EqualError(t, d.Validate(), want)
 		_, err := Dial(t.Context(), d, "127.0.0.1:1")
@@ -129,5 +126,3 @@ func TestDialerDefaults(t *testing.T) {
 	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), time.Duration(-1), int64(7)},
 		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.Limits.Bulk})
 }
-
-func noCredentials(context.Context) (username, password string, err error) { return "", "", nil }

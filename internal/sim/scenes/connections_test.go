@@ -188,13 +188,13 @@ func TestChangedPasswordIsTheReason(t *testing.T) {
 }
 
 // TestTokens: servers close connections whose tokens have ended. That costs what is in flight,
-// and with ReauthEvery nothing.
+// and with a MaxAge below their life nothing.
 func TestTokens(t *testing.T) {
 	const life = 2500 * time.Millisecond
-	for name, every := range map[string]time.Duration{"lost": 0, "renewed": time.Second} {
+	for name, age := range map[string]time.Duration{"lost": 0, "renewed": time.Second} {
 		t.Run(name, func(t *testing.T) {
-			with := setup{servers: sim.Config{Password: "pw"}}
-			with.client.Dialer = lanes.Dialer{ReauthEvery: every, Credentials: func(context.Context) (string, string, error) {
+			with := setup{servers: sim.Config{Password: "pw"}, client: config(pool.Laned{Options: pool.Options{MaxAge: age}})}
+			with.client.Dialer = lanes.Dialer{Credentials: func(context.Context) (string, string, error) {
 				return "", model.Token("pw", time.Now()), nil
 			}}
 			with.before = func(s *stage) {
@@ -205,7 +205,7 @@ func TestTokens(t *testing.T) {
 			scene(t, with, func(s *stage) {
 				s.repeat(8*time.Second, 7*time.Millisecond, func() {
 					r := s.incr(2*time.Second, s.key(0, 0))
-					inFlight := every == 0 && errors.Is(r.err, redislanes.ErrUnknownOutcome)
+					inFlight := age == 0 && errors.Is(r.err, redislanes.ErrUnknownOutcome)
 					require.True(s, r.err == nil || inFlight, "%v", r.err)
 				})
 			})

@@ -19,7 +19,7 @@ import (
 )
 
 // TestUsersAreRotated: each round has another user and password, and removes the last
-// one, with which servers cut all connections of that user. With ReauthEvery there are
+// one, with which servers cut all connections of that user. With a MaxAge there are
 // none by then, and no call fails.
 func TestUsersAreRotated(t *testing.T) {
 	t.Parallel()
@@ -28,15 +28,17 @@ func TestUsersAreRotated(t *testing.T) {
 	for i := range keys {
 		keys[i] = fmt.Sprint("rotated:", i)
 	}
+	o := pool.Options{MaxAge: time.Second}
 	for name, c := range map[string]cluster.Config{
-		"laned": {}, "fixed": {Pool: pool.Fixed{Size: 4}}, "RESP3": {Dialer: lanes.Dialer{Protocol: 3}},
+		"laned": {Pool: pool.Laned{Options: o}}, "fixed": {Pool: pool.Fixed{Size: 4, Options: o}},
+		"RESP3": {Pool: pool.Laned{Options: o}, Dialer: lanes.Dialer{Protocol: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := within(t, 60*time.Second)
 			rotation := rotation{t: t, cluster: real, name: name}
 			rotation.next(ctx)
-			c.Dialer.Credentials, c.Dialer.ReauthEvery = rotation.credentials, time.Second
+			c.Dialer.Credentials = rotation.credentials
 			client := open(t, c, real.Addrs())
 			load := startTraffic(client, 4, keys)
 			pops := startPops(client, keys[0])
