@@ -201,7 +201,7 @@ func (b *Batch) read(ctx context.Context) (late bool) {
 func (b *Batch) leaveReading() {
 	if b.reads {
 		b.reads = false
-		b.lane.dropClaim(b)
+		b.lane.resign(b)
 	}
 }
 

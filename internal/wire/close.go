@@ -1,7 +1,5 @@
 package wire
 
-import "time"
-
 // Drain closes the lane because of err when nothing is in flight any more. Until then it takes
 // no new batches, so no command's outcome becomes unknown. To look whether the lane is quiet and
 // then to close it is not the same: a batch may come in between.
@@ -58,18 +56,6 @@ func (l *Lane) end() {
 		close(l.closed)
 	}
 	l.settle()
-}
-
-// lastReadLocked lets the reader take what has arrived after a failed write: replies to earlier
-// batches, or the reason why the server hung up. The connection is closed when the reader meets its
-// end, and after endPatience at the latest. If wake is true, the caller must wake the background
-// goroutine, which is the reader now.
-func (l *Lane) lastReadLocked() (wake bool) {
-	time.AfterFunc(endPatience, l.end)
-	if wake = l.reader == nobody || l.reader == claimed; wake {
-		l.reader, l.claimant = background, nil
-	}
-	return wake
 }
 
 // settle ends all batches of a closed lane, once nobody reads or writes any

@@ -31,7 +31,7 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 	if err != nil && !interrupted(err) {
 		l.Fail(err)
 	}
-	l.endRead()
+	l.resign(nil)
 	l.events.Answered(l)
 	return interrupted(err)
 }
@@ -60,57 +60,25 @@ func (l *Lane) limitOwnRead(ctx context.Context, call *Call, ended bool) bool {
 	return ended
 }
 
-// endRead gives up the role of the reader: to the background goroutine, if
-// batches wait for replies.
-func (l *Lane) endRead() {
+// resign gives up the role of the reader, or the given claim on it if that is not lost yet. The
+// background goroutine takes over if batches wait for replies and the lane is not closed.
+func (l *Lane) resign(claim *Batch) {
 	l.mu.Lock()
-	next := l.resignLocked()
-	l.mu.Unlock()
-	l.handOver(next)
-}
-
-// A successor is what comes after a reader.
-type successor uint8
-
-const (
-	noReader   successor = iota // until somebody claims the role
-	wokenUp                     // the background goroutine, which sleeps
-	settlement                  // the lane has failed: nobody reads any more
-)
-
-// resignLocked gives up the role of the reader and returns its successor. The caller must hand it
-// over once it has unlocked.
-func (l *Lane) resignLocked() successor {
-	l.reader, l.claimant = nobody, nil
-	switch {
-	case l.err != nil && (l.shut || l.gauge.InFlight.Load() == 0):
-		return settlement
-	case l.gauge.InFlight.Load() > 0:
-		l.reader = background
-		return wokenUp
-	}
-	return noReader
-}
-
-func (l *Lane) handOver(to successor) {
-	switch to {
-	case wokenUp:
-		l.wake <- struct{}{}
-	case settlement:
-		l.end()
-	}
-}
-
-// dropClaim passes on the claim of a batch that will not read.
-func (l *Lane) dropClaim(b *Batch) {
-	l.mu.Lock()
-	if l.reader != claimed || l.claimant != b {
+	if claim != nil && (l.reader != claimed || l.claimant != claim) {
 		l.mu.Unlock()
 		return
 	}
-	next := l.resignLocked()
+	l.reader, l.claimant = nobody, nil
+	waits := l.gauge.InFlight.Load() > 0
+	over := l.err != nil && (l.shut || !waits)
+	wake := waits && !over && l.assignReaderLocked(nil, false)
 	l.mu.Unlock()
-	l.handOver(next)
+	switch {
+	case over:
+		l.end()
+	case wake:
+		l.wake <- struct{}{}
+	}
 }
 
 // readInBackground reads whenever it is woken up. The early bytes are those that came with the
@@ -154,7 +122,7 @@ func (l *Lane) serve() {
 		}
 		if err != nil {
 			l.Fail(err)
-			l.endRead()
+			l.resign(nil)
 			return
 		}
 		if quiet++; batches > 1 || l.gauge.InFlight.Load() > 0 {

@@ -27,7 +27,7 @@ func TestDrainWaitsForReaderAndWriter(t *testing.T) {
 
 	require.NoError(t, l.Close()) // the background goroutine has ended, too
 	require.Equal(t, 1, l.InFlight())
-	l.endRead()
+	l.resign(nil)
 	require.Equal(t, 1, l.InFlight(), "it has the role of the writer")
 	Flush([]*Batch{b})
 	require.Zero(t, l.InFlight())
@@ -47,7 +47,7 @@ func TestDrainByTheReaderIfTheWriterEndsFirst(t *testing.T) {
 	Flush([]*Batch{b})
 	require.NoError(t, l.Close())
 	require.Equal(t, 1, l.InFlight())
-	l.endRead()
+	l.resign(nil)
 	require.Zero(t, l.InFlight())
 	_, err := b.Reply(0)
 	wantOutcome(t, err, redislanes.ErrUnknownOutcome)

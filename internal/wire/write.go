@@ -124,7 +124,10 @@ func (l *Lane) writeFailed(left int, err error) {
 		l.end()
 		return
 	}
-	wake := l.lastReadLocked()
+	// The reader takes what has arrived: replies to earlier batches, or the reason why the server hung
+	// up. It closes the connection when it meets its end.
+	time.AfterFunc(endPatience, l.end)
+	wake := l.assignReaderLocked(nil, false)
 	l.mu.Unlock()
 	if wake {
 		l.wake <- struct{}{}
