@@ -15,7 +15,7 @@ var connections = []promise{
 			by: before("_ = settings; return conn, nil", "newWholeConn"), tests: "./internal/nodepool TestStreamOfAHostileServer"},
 	}},
 	{"a deep reply ends only its own command", []mutant{
-		{fault: "attributes reach the decoder, which recurses for each", at: "internal/wire.Unmarshal",
+		{fault: "attributes reach the decoder, which recurses for each", at: "internal/wire.unmarshal",
 			by: drop("WithoutAttributes"), tests: "./internal/wire TestDeepRepliesAreDecoded"},
 		{fault: "a reply that is nested too deep closes a shared lane", at: "internal/resp.Framer.open",
 			by: before("return ErrProtocol", "refuse"), tests: "./internal/wire TestTooDeepEndsThatCommandOnly"},

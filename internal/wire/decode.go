@@ -14,33 +14,49 @@ import (
 
 // Unmarshal decodes replies as radix does, without their attributes; nil discards
 // them, but for errors. An error of the server is a [SaidError]; any other error is a
-// [redislanes.DecodeError].
+// [redislanes.DecodeError]. A radix.Pipeline keeps the server's errors to itself.
 func Unmarshal(replies []byte, into any) error {
+	_, kept, err := unmarshal(replies, into)
+	if kept {
+		return nil
+	}
+	return err
+}
+
+// unmarshal is Unmarshal. It also returns the number of the reply that the error is about, and an
+// error that a radix.Pipeline has kept to itself.
+func unmarshal(replies []byte, into any) (i int, kept bool, err error) {
 	replies = resp.WithoutAttributes(replies)
 	if into == nil {
-		return firstError(replies)
+		i, err = firstError(replies)
+		return i, false, err
 	}
 	c := codecs.Get().(*codec)
 	defer codecs.Put(c)
 	used, err := c.decode(replies, into)
-	if err == nil {
-		if i, failed, said := failedIn(into); failed && !said {
-			return decodeError(nthReply(replies, i), i, into, errors.New("see radix.Pipeline"))
-		}
-		return nil
+	if err != nil {
+		reply, i := replyAt(replies, used)
+		return i, false, withoutValues(err, decodeError(reply, i, into, err))
 	}
-	reply, i := replyAt(replies, used)
-	return withoutValues(err, decodeError(reply, i, into, err))
+	i, failed, said := failedIn(into)
+	switch {
+	case said:
+		_, err = firstError(nthReply(replies, i))
+	case failed:
+		err = decodeError(nthReply(replies, i), i, into, errors.New("see radix.Pipeline"))
+	}
+	return i, said, err
 }
 
-// firstError returns the first of the replies that is an error of the server.
-func firstError(replies []byte) error {
+// firstError returns the first of the replies that is an error of the server, and its number.
+func firstError(replies []byte) (i int, err error) {
 	for first, rest := resp.Cut(replies); first != nil; first, rest = resp.Cut(rest) {
 		if resp.IsError(first) {
-			return radixresp.ErrConnUsable{Err: Said(resp.ErrorText(first))}
+			return i, radixresp.ErrConnUsable{Err: Said(resp.ErrorText(first))}
 		}
+		i++
 	}
-	return nil
+	return 0, nil
 }
 
 // withoutValues returns an error of radix's decoding without arguments and values: the

@@ -135,42 +135,15 @@ func NameCommand(err error, encoded []byte, addr string) error {
 // the command whose reply could not be decoded, or is the first error, also where a
 // radix.Pipeline keeps that to itself.
 func UnmarshalNamed(request, replies []byte, into any, addr string) error {
-	err := Unmarshal(replies, into)
+	i, _, err := unmarshal(replies, into)
 	if err == nil {
-		if i, _, said := failedIn(into); said {
-			err = firstError(nthReply(resp.WithoutAttributes(replies), i))
+		return nil // no command is looked for
+	}
+	var command []byte
+	_, _ = Commands(request, func(from, to int) {
+		if i--; i == -1 {
+			command = request[from:to]
 		}
-	}
-	if err == nil {
-		return nil // before undecoded, which is on the heap
-	}
-	i := 0
-	var undecoded *redislanes.DecodeError
-	if errors.As(err, &undecoded) {
-		i = undecoded.Index
-	} else {
-		var said resp3.SimpleError
-		_ = errors.As(err, &said)
-		for reply, rest := resp.Cut(replies); reply != nil && !isErrorOf(reply, said.S); reply, rest = resp.Cut(rest) {
-			i++ // receivers may take errors in front of it for values
-		}
-	}
-	return NameCommand(err, commandAt(request, i), addr)
-}
-
-// isErrorOf reports whether the reply is an error with the text, or any error if there is no text.
-func isErrorOf(reply []byte, text string) bool {
-	return resp.IsError(reply) && (text == "" || string(resp.ErrorText(reply)) == text)
-}
-
-// commandAt returns the i-th command of an encoded request.
-func commandAt(request []byte, i int) []byte {
-	for ; i > 0 && len(request) > 0; i-- {
-		size := resp.CommandLen(request)
-		if size == 0 {
-			break
-		}
-		request = request[size:]
-	}
-	return request
+	})
+	return NameCommand(err, command, addr)
 }
