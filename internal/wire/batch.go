@@ -55,10 +55,10 @@ type Batch struct {
 
 	listSurplus Surplus // of runs, ends and replies
 
-	began   time.Time // when it was enqueued; zero unless it is timed
-	handed  int       // how many commands were handed to the socket whole, if err is set
-	unknown error     // err with ErrUnknownOutcome
-	notSent error     // err with ErrNotSent
+	began   time.Duration // when it was enqueued, see Now; 0 unless it is timed
+	handed  int           // how many commands were handed to the socket whole, if err is set
+	unknown error         // err with ErrUnknownOutcome
+	notSent error         // err with ErrNotSent
 }
 
 // Reset empties the batch for the commands of call's next trip. Commands are

@@ -176,7 +176,7 @@ func (c *Call) sleep(ctx context.Context) error {
 // complete notes the batch's end. The batch may be in use again afterwards.
 func (c *Call) complete(b *Batch) {
 	failed := b.errors > 0 || b.err != nil
-	if b.measured && b.took.Load() == 0 {
+	if b.measured {
 		b.took.Store(max(1, int64(Now()-b.since)))
 	}
 	if failed {

@@ -63,7 +63,7 @@ type Lane struct {
 	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
 	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	clock    atomic.Int32          // see Trip
+	armed    atomic.Bool           // the next batch is to be timed, see Trip
 	trip     atomic.Int64          // how long the batch took that was timed last, in nanoseconds
 	shortest atomic.Int64          // the shortest of these trips; 0 before there is one
 	restedAt atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
@@ -187,8 +187,9 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 		b.counted = true
 		l.load.add()
 	}
-	if l.clock.Load() == clockArmed {
-		l.startClockLocked(b)
+	if l.armed.Load() {
+		l.armed.Store(false)
+		b.began = Now()
 	}
 	l.waiting++
 	flush = !l.writing && l.gatheredLocked()

@@ -172,7 +172,6 @@ func (l *Lane) retire() bool {
 // batches ready.
 func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 	var first, last *Batch
-	var now time.Duration
 	counted := 0
 	l.replyMu.Lock()
 	for len(p) > 0 && err == nil {
@@ -192,7 +191,10 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 		p = p[n:]
 		if err == nil && b.answered == b.Len() {
 			l.oldest, b.next = b.next, nil
-			now = l.answered(b, now)
+			b.done = true
+			if b.began != 0 {
+				l.stopClock(b)
+			}
 			if last == nil {
 				first = b
 			} else {
@@ -226,22 +228,6 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 		b = next
 	}
 	return batches, err
-}
-
-// answered notes that a batch has all its replies. The time is looked up once for all
-// that are measured: it is returned, or zero if none was.
-func (l *Lane) answered(b *Batch, now time.Duration) time.Duration {
-	b.done = true
-	if !b.began.IsZero() {
-		l.stopClock(b)
-	}
-	if b.measured {
-		if now == 0 {
-			now = Now()
-		}
-		b.took.Store(max(1, int64(now-b.since)))
-	}
-	return now
 }
 
 // takeFIFO takes over all that has been enqueued.
