@@ -190,7 +190,6 @@ func TestEffects(t *testing.T) {
 		"CLIENT REPLY OFF": Silences, "CLIENT REPLY SKIP": Silences, "CLUSTER SYNCSLOTS ACK": Silences, "CLUSTER SLOTS": NoEffect,
 	} {
 		assert.Equal(t, want, Of(encode(line)).Effect(), line)
-		assert.NotEmpty(t, want.String())
 	}
 }
 

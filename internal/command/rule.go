@@ -71,13 +71,6 @@ const (
 	Silences                // REPLCONF, CLIENT REPLY, SYNC, ...: it, or what follows, gets no reply
 )
 
-// String returns the effect in words.
-func (e Effect) String() string {
-	return [...]string{"none", "opens a transaction", "ends a transaction", "watches keys", "unwatches keys",
-		"waits for the writes of its connection", "is for the next command", "changes its connection", "changes its connection for good", "resets its connection", "closes its connection",
-		"has many replies", "has no reply"}[e]
-}
-
 // A Rule is what has to be known of a command: where its keys are and how it
 // may travel. Rules are not changed once they are made.
 type Rule struct {

@@ -11,16 +11,6 @@ import (
 // ErrNull says that a reply is null where a value was asked for.
 var ErrNull = errors.New("null reply")
 
-// TypeError says that a reply is of another type than was asked for.
-type TypeError struct {
-	Kind byte   // the reply's type byte
-	Want string // what was asked for
-}
-
-func (e *TypeError) Error() string {
-	return fmt.Sprintf("reply of type %q is not %s", e.Kind, e.Want)
-}
-
 // Cut returns the first of several replies, which were framed before, and what
 // follows it. Both are nil if there is no complete reply.
 func Cut(replies []byte) (first, rest []byte) {
@@ -93,7 +83,7 @@ func Int(reply []byte) (int64, error) {
 	b := scalar(reply)
 	v, err := strconv.ParseInt(string(b), 10, 64)
 	if b == nil || err != nil {
-		return 0, &TypeError{kindOf(reply), "an integer"}
+		return 0, wrongType(reply, "an integer")
 	}
 	return v, nil
 }
@@ -108,7 +98,11 @@ func Bytes(reply []byte) ([]byte, error) {
 	if b := scalar(reply); b != nil {
 		return b, nil
 	}
-	return nil, &TypeError{kindOf(reply), "a string"}
+	return nil, wrongType(reply, "a string")
+}
+
+func wrongType(reply []byte, want string) error {
+	return fmt.Errorf("reply of type %q is not %s", kindOf(reply), want)
 }
 
 func kindOf(reply []byte) byte {

@@ -55,27 +55,16 @@ func CommandName(cmd []byte) string {
 // Elements returns the number of elements of an encoded command, its name
 // included.
 func Elements(cmd []byte) int {
-	n, _, _ := header(cmd, '*')
-	return max(n, 0)
+	args := ArgsOf(cmd)
+	return args.Len()
 }
 
 // Argument returns the i-th element of an encoded command, 0 being its name.
 // The result is part of cmd.
 func Argument(cmd []byte, i int) ([]byte, bool) {
-	n, rest, ok := header(cmd, '*')
-	if !ok || i < 0 || i >= n {
-		return nil, false
-	}
-	for ; ; i-- {
-		size, body, ok := header(rest, '$')
-		if !ok || size < 0 || size > len(body)-2 {
-			return nil, false
-		}
-		if i == 0 {
-			return body[:size], true
-		}
-		rest = body[size+2:]
-	}
+	args := ArgsOf(cmd)
+	args.Skip(i)
+	return args.Next()
 }
 
 // CommandLen returns the length of the command that b begins with, 0 if it does

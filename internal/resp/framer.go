@@ -104,9 +104,6 @@ func (f *Framer) grow(n int) error {
 	return nil
 }
 
-// Idle reports whether the Framer is between two replies.
-func (f *Framer) Idle() bool { return f.size == 0 }
-
 // Next consumes bytes of p up to the end of the current reply. It returns how
 // many it consumed and whether the reply is complete. If it is not, then n is
 // len(p), and the next call goes on with the bytes that follow in the stream.

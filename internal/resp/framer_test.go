@@ -186,3 +186,6 @@ func TestFramerKindOfAnAttributeIsNotKnownBeforeItsValue(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, byte('>'), f.Kind())
 }
+
+// Idle reports whether the Framer is between two replies.
+func (f *Framer) Idle() bool { return f.size == 0 }

@@ -22,7 +22,6 @@ type Batch struct {
 	slow  bool   // travels on lanes for slow commands, where there are any
 
 	uncounted bool // such as a PING: no [Load] and no [ErrorCount] counts it
-	counted   bool // is part of it now
 
 	flush bool // the caller got the role of the writer with this batch
 	reads bool // the caller got a claim on the role of the reader

@@ -96,7 +96,7 @@ func (l *Lane) settle() {
 		next := b.next
 		b.next = nil
 		l.gauge.InFlight.Add(-1)
-		if b.counted {
+		if l.counts(b) {
 			l.load.remove(1)
 		}
 		l.complete(b)

@@ -132,13 +132,3 @@ func Ask(ctx context.Context, to Submitter, commands ...[]string) *Batch {
 	RoundTrip(ctx, to, b)
 	return b
 }
-
-// join returns the replies, one behind the other, or the error of the first
-// command that has none.
-func (b *Batch) join() ([]byte, error) {
-	if len(b.replies) < b.Len() {
-		_, err := b.Reply(len(b.replies))
-		return nil, err
-	}
-	return b.buf, nil
-}

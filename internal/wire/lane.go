@@ -183,8 +183,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	}
 	l.tail = b
 	l.gauge.InFlight.Add(1)
-	if l.load != nil && !b.uncounted {
-		b.counted = true
+	if l.counts(b) {
 		l.load.add()
 	}
 	if l.armed.Load() {
@@ -216,22 +215,21 @@ func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 	return false
 }
 
+// counts reports whether the batch is part of the load while it is in flight.
+func (l *Lane) counts(b *Batch) bool { return l.load != nil && !b.uncounted }
+
 // Submit enqueues the batch without a limit; see [Submitter]. A closed lane
 // fails the batch.
 func (l *Lane) Submit(b *Batch) (mine bool) {
-	if !l.Enqueue(b, unlimited) {
-		b.Fail(l.addr, l.refusal())
-		return false
+	if l.Enqueue(b, unlimited) {
+		return true
 	}
-	return true
-}
-
-// refusal returns why the lane takes no batches.
-func (l *Lane) refusal() error {
 	if why := l.leaving.Load(); why != nil {
-		return *why
+		b.Fail(l.addr, *why)
+	} else {
+		b.Fail(l.addr, l.Err())
 	}
-	return l.Err()
+	return false
 }
 
 // Abandon gives up waiting for the batch; see [Batch.Abandon].

@@ -160,9 +160,6 @@ func (l *Lane) retire() bool {
 	}
 	l.shrinkReads()
 	l.reader = nobody
-	if !l.writing {
-		l.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)
-	}
 	return true
 }
 
@@ -202,7 +199,7 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 			}
 			last = b
 			batches++
-			if b.counted {
+			if l.counts(b) {
 				counted++
 			}
 		}

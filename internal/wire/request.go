@@ -225,12 +225,12 @@ func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
 	batch.SetSlow(r.slow)
 	RoundTrip(ctx, to, batch)
 	r.note(batch)
-	replies, err := batch.join()
-	if err != nil {
-		from, end := r.Bounds(len(batch.replies)) // of the first command without a reply
+	if n := len(batch.replies); n < batch.Len() {
+		_, err := batch.Reply(n)
+		from, end := r.Bounds(n) // of the first command without a reply
 		return AfterContext(NameCommand(err, r.encoded[from:end], to.Address()))
 	}
-	return UnmarshalNamed(r.encoded, replies, into, to.Address())
+	return UnmarshalNamed(r.encoded, batch.buf, into, to.Address())
 }
 
 // AppendRequest appends what radix would write to a connection; it may be
