@@ -50,8 +50,6 @@ type dialer struct {
 
 	foreign   bool // NetDial is a program's
 	mayChange bool // the credentials: a program's function was asked for them
-
-	early []byte // what arrived behind the handshake of a push that goes on
 }
 
 // WithDefaults returns d with its zero fields set.
@@ -140,9 +138,7 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	if err != nil {
 		return nil, err
 	}
-	whole := newWholeConn(conn, resp.Limits(settings.Limits))
-	whole.unread = settings.early
-	return whole, nil
+	return newWholeConn(conn, resp.Limits(settings.Limits)), nil
 }
 
 // open connects and authenticates.
@@ -156,7 +152,7 @@ func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took Dia
 		return nil, took, err
 	}
 	began := time.Now()
-	d.early, err = d.handshake(ctx, addr, conn)
+	err = d.handshake(ctx, addr, conn)
 	took.Handshake = time.Since(began)
 	if err != nil {
 		_ = conn.Close()

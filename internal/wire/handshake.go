@@ -110,9 +110,8 @@ func (p Purpose) questions() []step {
 // longest is that to ROLE, which has a row of about 90 bytes for each replica.
 var greetingLimits = resp.Limits{Bulk: 4 << 10, Elements: 1024, Line: 4 << 10, Reply: 128 << 10}.WithDefaults()
 
-// handshake sends all steps at once and reads their replies. It returns what has arrived of a
-// push behind them that goes on.
-func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) (early []byte, err error) {
+// handshake sends all steps at once and reads their replies.
+func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // not all connections know deadlines
 	defer stop()
 	steps := d.steps()
@@ -125,40 +124,40 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) (earl
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
-			return nil, d.refusal(steps[0], reply)
+			return d.refusal(steps[0], reply)
 		}
 		if err == nil || errors.Is(err, io.EOF) {
 			err = failed
 		}
-		return nil, in.failure(ctx, err)
+		return in.failure(ctx, err)
 	}
 	var replies [2][]byte // to the last two steps
 	for _, s := range steps {
 		reply, err := in.next()
 		replies[0], replies[1] = replies[1], reply
 		if err != nil {
-			return nil, in.failure(ctx, err)
+			return in.failure(ctx, err)
 		}
 		if resp.IsError(reply) {
 			if refused := d.refusal(s, reply); !s.need.spares(fate.Of(resp.ErrorText(reply))) {
-				return nil, refused
+				return refused
 			}
 		} else if s.name == "HELLO" && !d.Sentinel && isSentinel(reply) {
-			return nil, &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
+			return &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
 		}
 	}
-	if early, err = in.rest(); err != nil {
-		return nil, in.failure(ctx, err)
+	if len(in.buf) > 0 {
+		return in.failure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
 	if d.Admits != nil {
 		if err := d.Admits(addr, replies[0], replies[1]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if !stop() { // the context ended at the last moment, and the connection with it
-		return nil, in.failure(ctx, ctx.Err())
+		return in.failure(ctx, ctx.Err())
 	}
-	return early, nil
+	return nil
 }
 
 // refusal returns the server's error without the credentials, which it may
@@ -243,22 +242,4 @@ func (s *replyStream) next() ([]byte, error) {
 			return reply, nil
 		}
 	}
-}
-
-// rest returns what has arrived behind the last reply. That can only be the beginning of a push:
-// whole pushes are dropped.
-func (s *replyStream) rest() ([]byte, error) {
-	for len(s.buf) > 0 {
-		n, done, err := s.framer.Next(s.buf)
-		switch kind := s.framer.Kind(); {
-		case err != nil:
-			return nil, err
-		case kind != '>' && (done || kind != 0): // 0: so far there are only its attributes
-			return nil, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol)
-		case !done:
-			return s.buf, nil
-		}
-		s.buf = s.buf[n:]
-	}
-	return nil, nil
 }

@@ -136,7 +136,7 @@ func TestServerThatRefusesAndHangsUp(t *testing.T) {
 }
 
 func TestHandshakeGarbage(t *testing.T) {
-	for _, reply := range []string{"HTTP/1.1 400\r\n", "$-7\r\n", "+OK\r\n+OK\r\n+more\r\n", "+OK\r\n+OK\r\n$9"} {
+	for _, reply := range []string{"HTTP/1.1 400\r\n", "$-7\r\n", "+OK\r\n+OK\r\n+more\r\n", "+OK\r\n+OK\r\n>1\r\n+push\r\n", "+OK\r\n+OK\r\n$9"} {
 		addr := listen(t, func(p *peer) {
 			p.take(2)
 			p.send(reply)

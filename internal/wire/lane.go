@@ -116,12 +116,10 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	l.gauge.ID = rand.Uint64()
 	l.plain, l.secure = outletsOf(conn)
-	early := d.early
-	d.early = nil
 	l.restore, l.mayChange = d.restore, d.mayChange
 	l.wake <- struct{}{}
 	l.rest()
-	go l.readInBackground(early)
+	go l.readInBackground()
 	return l
 }
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"io"
 	"maps"
 	"strings"
 	"testing"
@@ -114,42 +113,4 @@ func TestPushesInHandshake(t *testing.T) {
 	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+"+OK\r\n", push+push+"$2\r\nid\r\n"))
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-}
-
-// TestPushesBehindHandshake: a server may send a push at any time, also with the last reply of
-// the handshake, and in pieces. It is no reply that nobody has asked for.
-func TestPushesBehindHandshake(t *testing.T) {
-	const push = "|1\r\n+key\r\n:1\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n"
-	for first := range len(push) + 1 {
-		addr := listen(t, func(p *peer) {
-			p.take(1)
-			p.send("+PONG\r\n" + push + push[:first])
-			if _, err := p.command(); err != nil {
-				return
-			}
-			p.send(push[first:] + "$4\r\necho\r\n")
-			p.echo()
-		})
-		for name, d := range map[string]lanes.Dialer{"lane": {NoSetInfo: true}, "relay": {NoSetInfo: true, NetDial: dialHidden}} {
-			l, err := DialFor(within(t, patience), d, Purpose{}, addr)
-			require.NoError(t, err, "%s, %d bytes", name, first)
-			reply, err := Ask(within(t, patience), l, []string{"ECHO", "echo"}).Reply(0)
-			require.NoError(t, err, "%s, %d bytes", name, first)
-			require.Equal(t, "$4\r\necho\r\n", string(reply), "%s, %d bytes", name, first)
-			require.NoError(t, l.Close())
-		}
-		if first == len(push) {
-			continue // nothing of a push is left for radix
-		}
-		conn, err := Connect(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{}, addr)
-		require.NoError(t, err)
-		_, err = conn.Write([]byte("*2\r\n$4\r\nECHO\r\n$4\r\necho\r\n"))
-		require.NoError(t, err)
-		const want = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n$4\r\necho\r\n"
-		got := make([]byte, len(want))
-		_, err = io.ReadFull(conn, got)
-		require.NoError(t, err)
-		require.Equal(t, want, string(got))
-		require.NoError(t, conn.Close())
-	}
 }

@@ -81,15 +81,9 @@ func (l *Lane) resign(claim *Batch) {
 	}
 }
 
-// readInBackground reads whenever it is woken up. The early bytes are those that came with the
-// handshake: it is the first reader.
-func (l *Lane) readInBackground(early []byte) {
+// readInBackground reads whenever it is woken up.
+func (l *Lane) readInBackground() {
 	defer close(l.ended)
-	if len(early) > 0 {
-		if _, err := l.deliver(early, nil); err != nil {
-			l.Fail(err)
-		}
-	}
 	for {
 		select {
 		case <-l.wake:

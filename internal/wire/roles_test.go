@@ -117,7 +117,7 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	require.NoError(t, err)
 	defer tcp.Close()
 	conn := &lying{Conn: tcp}
-	_, err = dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn)
+	err = dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn)
 	require.NoError(t, err)
 	conn.fails = true
 	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, Owner{})
