@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -120,7 +119,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), tls: d.TLS, plain: d.TLS == nil && !d.Answered}
+	in := replyStream{replyReader: newReplyReader(conn, greetingLimits), tls: d.TLS, plain: d.TLS == nil && !d.Answered}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -146,7 +145,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 			return &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
 		}
 	}
-	if len(in.buf) > 0 {
+	if len(in.unread) > 0 {
 		return in.failure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
 	if d.Admits != nil {
@@ -189,57 +188,34 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case s.replies > 0:
+	case s.count > 0:
 	case s.tls != nil && isAlert(err):
 		return tlsFailure(err, s.tls)
 	case errors.Is(err, resp.ErrProtocol):
-		return &redislanes.HandshakeError{Hint: hintOfStranger(s.first), Cause: err}
-	case len(s.first) == 0 && s.plain:
+		return &redislanes.HandshakeError{Hint: hintOfStranger(s.chunk[:]), Cause: err}
+	case s.unread == nil && s.plain:
 		return fmt.Errorf("handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), or is going down: %w", err)
-	case len(s.first) == 0:
+	case s.unread == nil:
 		return fmt.Errorf("handshake: the server hung up without an answer: it is going down, or something on the way cuts connections: %w", err)
 	}
 	return fmt.Errorf("handshake: %w", err)
 }
 
-// replyStream reads replies one by one, none beyond those that were asked for.
+// replyStream reads the replies of a handshake, and no pushes.
 type replyStream struct {
-	conn   net.Conn
-	framer *resp.Framer
-	chunk  [readChunk]byte // used again, so that endless pushes cost no memory
-	buf    []byte          // the unread part of chunk
-
-	tls     *tls.Config // nil: not over TLS
-	plain   bool        // not over TLS, and perhaps for that reason without an answer
-	replies int         // that were read
-	first   []byte      // what came first
+	*replyReader
+	tls   *tls.Config // nil: not over TLS
+	plain bool        // not over TLS, and perhaps for that reason without an answer
+	count int         // of replies that were read
 }
 
-func (s *replyStream) next() ([]byte, error) {
-	var reply []byte
-	for {
-		if len(s.buf) == 0 {
-			n, err := s.conn.Read(s.chunk[:])
-			if n == 0 && err != nil {
-				return nil, err
-			}
-			s.buf = s.chunk[:n]
-			if s.first == nil {
-				s.first = bytes.Clone(s.buf)
-			}
-		}
-		n, done, err := s.framer.Next(s.buf)
-		if err != nil {
-			return nil, err
-		}
-		reply = append(reply, s.buf[:n]...)
-		s.buf = s.buf[n:]
-		switch {
-		case done && s.framer.Kind() == '>': // a push is no reply
-			reply = reply[:0]
-		case done:
-			s.replies++
-			return reply, nil
-		}
+func (s *replyStream) next() (reply []byte, err error) {
+	for err == nil && (reply == nil || s.framer.Kind() == '>') {
+		s.reply = reply[:0] // used again, so that endless pushes cost no memory
+		reply, err = s.replyReader.next()
 	}
+	if err == nil {
+		s.count++
+	}
+	return reply, err
 }

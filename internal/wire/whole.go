@@ -6,62 +6,74 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A wholeConn is a connection that is read by whole replies, within the limits and without
-// attributes. It is for radix's decoder, which believes the lengths that a server claims. A
-// deadline in the middle of a reply loses nothing of it.
-type wholeConn struct {
-	net.Conn
+// A replyReader reads replies and pushes one by one, within the limits and without attributes. An
+// error in the middle of one, such as a deadline, loses nothing of it.
+type replyReader struct {
+	conn   net.Conn
 	limits resp.Limits
 	framer *resp.Framer
 	chunk  [readChunk]byte
-	unread []byte // the rest of chunk
+	unread []byte // the rest of chunk; nil before anything has come
 	reply  []byte // that is being read
-	whole  []byte // the rest of the last reply, for Read
 	broken error  // after it there is no reply
+}
+
+func newReplyReader(conn net.Conn, l resp.Limits) *replyReader {
+	return &replyReader{conn: conn, limits: l, framer: resp.NewFramer(l)}
+}
+
+func (r *replyReader) next() (reply []byte, err error) {
+	for done := false; !done; {
+		if r.broken != nil {
+			return nil, r.broken
+		}
+		if len(r.unread) == 0 {
+			n, err := r.conn.Read(r.chunk[:])
+			if n == 0 && err != nil {
+				return nil, err
+			}
+			r.unread = r.chunk[:n]
+		}
+		var n int
+		n, done, r.broken = r.framer.Next(r.unread)
+		r.reply, r.unread = append(r.reply, r.unread[:n]...), r.unread[n:]
+		if r.framer.Refused() != resp.NotRefused {
+			r.reply = r.reply[:0]
+		}
+	}
+	reply, r.reply = resp.WithoutAttributes(r.reply), nil
+	if why := r.framer.Refused(); why != resp.NotRefused {
+		reply = resp.AppendRefusal(nil, why, r.limits)
+	}
+	return reply, nil
+}
+
+// A wholeConn is a connection that is read by whole replies. It is for radix's decoder, which
+// believes the lengths that a server claims.
+type wholeConn struct {
+	net.Conn
+	replies *replyReader
+	whole   []byte // the rest of the last reply, for Read
 }
 
 // newWholeConn: MONITOR tells of a command in one line, which may have a bulk string.
 func newWholeConn(conn net.Conn, l resp.Limits) *wholeConn {
 	l.Line = max(l.Line, l.Bulk)
-	return &wholeConn{Conn: conn, limits: l, framer: resp.NewFramer(l)}
+	return &wholeConn{Conn: conn, replies: newReplyReader(conn, l)}
 }
 
 // Read is part of net.Conn.
 func (c *wholeConn) Read(p []byte) (int, error) {
-	for len(c.whole) == 0 && c.broken == nil {
-		if len(c.unread) == 0 {
-			n, err := c.Conn.Read(c.chunk[:])
-			if n == 0 {
-				return 0, err
-			}
-			c.unread = c.chunk[:n]
-		}
-		c.frame()
-	}
 	if len(c.whole) == 0 {
-		return 0, c.broken
+		reply, err := c.replies.next()
+		if err != nil {
+			return 0, err
+		}
+		c.whole = shortLine(reply)
 	}
 	n := copy(p, c.whole)
 	c.whole = c.whole[n:]
 	return n, nil
-}
-
-// frame takes over what is unread of the reply.
-func (c *wholeConn) frame() {
-	n, done, err := c.framer.Next(c.unread)
-	c.reply, c.unread = append(c.reply, c.unread[:n]...), c.unread[n:]
-	why := c.framer.Refused()
-	if why != resp.NotRefused {
-		c.reply = c.reply[:0]
-	}
-	switch {
-	case err != nil:
-		c.broken = err
-	case done && why != resp.NotRefused:
-		c.whole = resp.AppendRefusal(nil, why, c.limits)
-	case done:
-		c.whole, c.reply = shortLine(resp.WithoutAttributes(c.reply)), nil
-	}
 }
 
 // shortLine returns a status as a bulk string if it is longer than a line that radix reads, and cuts an
