@@ -57,7 +57,6 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
-	purpose.Answered = sure // servers like it have
 	lane, err := wire.DialFor(ctx, dialer, purpose, addr)
 	if err != nil {
 		a.err = err

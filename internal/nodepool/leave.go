@@ -78,7 +78,6 @@ func (p *Pool) leftLocked(m *member, err error) {
 // dial that succeeded is counted out in the end.
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
-	p.answered.Store(true)
 	m.until = p.retirementLocked(m.born)
 	m.startLocked()
 	p.members = append(p.members, m)

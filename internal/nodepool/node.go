@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -44,8 +43,6 @@ type server struct {
 	purpose wire.Purpose
 	journal *guard.Journal
 	calls   *gate.Gate // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
-
-	answered atomic.Bool // the server has completed a handshake, see wire.Purpose
 }
 
 // NewFor returns a node for the server at addr, host:port, with the defaults for a server

@@ -194,19 +194,3 @@ func TestUnansweredDialBesideDedicatedConnections(t *testing.T) {
 		})
 	}
 }
-
-// TestAnsweredServersAreKnown: once a server has completed a handshake, a failed dial gives no
-// hint that it wants TLS.
-func TestAnsweredServersAreKnown(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Fixed{Size: 1}, server)
-	conn, err := p.Dedicate(within(t, 10*time.Second))
-	require.NoError(t, err)
-	conn.Return()
-	require.True(t, (&member{pool: p.main}).asking().Answered)
-	stranger, err := NewFor(Settings{}.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
-	require.NoError(t, err)
-	defer stranger.Close()
-	require.False(t, (&member{pool: stranger.main}).asking().Answered)
-}

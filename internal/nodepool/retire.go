@@ -51,7 +51,6 @@ func (p *Pool) replace() {
 // asking returns the pool's purpose, which notes in m how its server was admitted.
 func (m *member) asking() wire.Purpose {
 	purpose := m.pool.purpose
-	purpose.Answered = m.pool.answered.Load()
 	if admit := purpose.Admits; admit != nil {
 		purpose.Admits = func(addr string, mode, id []byte) error {
 			m.admit = func() error { return admit(addr, mode, id) }

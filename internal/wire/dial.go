@@ -37,10 +37,6 @@ type Purpose struct {
 
 	// Sentinel says that a Sentinel is meant.
 	Sentinel bool
-
-	// Answered says that the server has completed such a handshake before. If it hangs up
-	// now, it is not for want of TLS.
-	Answered bool
 }
 
 // A dialer is a Dialer with its defaults.

@@ -119,7 +119,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{replyReader: newReplyReader(conn, greetingLimits), tls: d.TLS, plain: d.TLS == nil && !d.Answered}
+	in := replyStream{replyReader: newReplyReader(conn, greetingLimits), tls: d.TLS}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -193,10 +193,8 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 		return tlsFailure(err, s.tls)
 	case errors.Is(err, resp.ErrProtocol):
 		return &redislanes.HandshakeError{Hint: hintOfStranger(s.chunk[:]), Cause: err}
-	case s.unread == nil && s.plain:
-		return fmt.Errorf("handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), or is going down: %w", err)
 	case s.unread == nil:
-		return fmt.Errorf("handshake: the server hung up without an answer: it is going down, or something on the way cuts connections: %w", err)
+		return fmt.Errorf("handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), is going down, or something on the way cuts connections: %w", err)
 	}
 	return fmt.Errorf("handshake: %w", err)
 }
@@ -205,7 +203,6 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 type replyStream struct {
 	*replyReader
 	tls   *tls.Config // nil: not over TLS
-	plain bool        // not over TLS, and perhaps for that reason without an answer
 	count int         // of replies that were read
 }
 
