@@ -141,8 +141,6 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 			if refused := d.refusal(s, reply); !s.need.spares(fate.Of(resp.ErrorText(reply))) {
 				return refused
 			}
-		} else if s.name == "HELLO" && !d.Sentinel && isSentinel(reply) {
-			return &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
 		}
 	}
 	if len(in.unread) > 0 {

@@ -81,7 +81,6 @@ const (
 	hintStranger = "what answers there is no Redis server"
 	hintWantsTLS = "the server wants TLS: set Dialer.TLS"
 	hintNoTLS    = "the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS"
-	hintSentinel = "a Sentinel answers there: set cluster.Config.Sentinel, or give the addresses of Redis servers"
 )
 
 // hint says what to do about the server's error.
@@ -118,11 +117,6 @@ func hintOfStranger(first []byte) string {
 
 // isTLSAlert: a record of type 21 and version 3.x. Source: RFC 8446, 5.1.
 func isTLSAlert(p []byte) bool { return len(p) >= 2 && p[0] == 21 && p[1] == 3 }
-
-// isSentinel looks at the reply to HELLO, in which a Sentinel says what it is.
-func isSentinel(hello []byte) bool {
-	return bytes.Contains(hello, []byte("$4\r\nmode\r\n$8\r\nsentinel\r\n"))
-}
 
 // isAlert reports whether the server has ended TLS, and said why. In TLS 1.3 it looks at the
 // client's certificate when the client takes the TLS handshake for done.
