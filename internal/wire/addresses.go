@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net"
-	"slices"
 	"time"
 )
 
@@ -21,30 +20,13 @@ func dialerOf(d *net.Dialer) func(ctx context.Context, network, addr string) (ne
 			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 		}
 		addrs := make([]string, 0, len(ips))
-		for _, ip := range inTurn(ips) {
+		for _, ip := range ips {
 			addrs = append(addrs, net.JoinHostPort(ip.String(), port))
 		}
 		return dialAny(ctx, addrs, func(ctx context.Context, addr string) (net.Conn, error) {
 			return d.DialContext(ctx, network, addr)
 		})
 	}
-}
-
-// inTurn returns the addresses so that both families take turns, from that of the first one on.
-func inTurn(ips []net.IPAddr) (turns []net.IPAddr) {
-	isV4 := func(ip net.IPAddr) bool { return ip.IP.To4() != nil }
-	other := func(ip net.IPAddr) bool { return isV4(ip) != isV4(ips[0]) }
-	same := slices.DeleteFunc(slices.Clone(ips), other)
-	rest := slices.DeleteFunc(slices.Clone(ips), func(ip net.IPAddr) bool { return !other(ip) })
-	for i := range ips {
-		if i < len(same) {
-			turns = append(turns, same[i])
-		}
-		if i < len(rest) {
-			turns = append(turns, rest[i])
-		}
-	}
-	return turns
 }
 
 // dialAny dials the addresses one after the other, the next one when the last has failed or has

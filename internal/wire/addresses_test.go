@@ -78,23 +78,3 @@ type countedConn struct {
 }
 
 func (c countedConn) Close() error { c.open.Add(-1); return nil }
-
-// TestAddressesTakeTurns: a family that is dead as a whole costs one turn.
-func TestAddressesTakeTurns(t *testing.T) {
-	for _, c := range [][2][]string{
-		{{"10.0.0.1"}, {"10.0.0.1"}},
-		{{"10.0.0.1", "10.0.0.2"}, {"10.0.0.1", "10.0.0.2"}},
-		{{"::1", "::2", "::3", "10.0.0.1"}, {"::1", "10.0.0.1", "::2", "::3"}},
-		{{"10.0.0.1", "10.0.0.2", "::1", "::2"}, {"10.0.0.1", "::1", "10.0.0.2", "::2"}},
-	} {
-		var ips []net.IPAddr
-		for _, ip := range c[0] {
-			ips = append(ips, net.IPAddr{IP: net.ParseIP(ip)})
-		}
-		var got []string
-		for _, ip := range inTurn(ips) {
-			got = append(got, ip.String())
-		}
-		require.Equal(t, c[1], got)
-	}
-}
