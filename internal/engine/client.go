@@ -221,7 +221,7 @@ func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.To.addr] != 0 })
 	t = t.WithOwners(moves)
 	t.Settle(c.topology.Load())
-	t.Follows(c.topology.Load())
+	t.Follows(c.topology.Load(), time.Now())
 	c.changeLocked(t)
 	close(c.change)
 	c.change = make(chan struct{})

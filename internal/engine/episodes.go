@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // The log is told only of outages that last: a slot that moves refuses commands for a
-// moment, and may be one of thousands. There is a line when an outage of a node, of single
-// slots or of slots without an owner has lasted for a second, and one when it is over.
+// moment, and may be one of thousands. There is a line when an outage of a node or of single
+// slots has lasted for a second, and one when it is over.
 
 const (
 	isOver      = "outage over"
@@ -25,7 +24,6 @@ type episodes struct {
 	nodes map[string]*episode // by address
 	slots episode             // of single slots, which the cluster does not serve
 	keys  episode             // of commands with several keys, some of which have moved (TRYAGAIN)
-	gaps  episode             // of slots without an owner
 }
 
 // An episode is a time in which there is an outage somewhere.
@@ -108,18 +106,4 @@ func (e *episodes) end(of *episode, where, how string) {
 		e.log.Note(slog.LevelInfo, how, "where", where, "after", time.Since(of.told))
 	}
 	*of = episode{}
-}
-
-// gap is told of each command for a slot that has had no owner since then.
-func (e *episodes) gap(m *topology, since, now time.Time) {
-	e.gaps.open = 1
-	if e.gaps.isNews(since, now) {
-		e.log.Note(slog.LevelWarn, "slots have no owner", "slots", slots.Count-m.Covered(), "for", now.Sub(since), "requests", willBe)
-	}
-}
-
-func (e *episodes) noGaps(how string) {
-	if e.gaps.open > 0 {
-		e.end(&e.gaps, "slots without an owner", how)
-	}
 }

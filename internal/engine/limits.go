@@ -117,9 +117,6 @@ const (
 	// nodes. One more than that has an outage of its own in each call.
 	maxOutages = 4096
 
-	// mostGaps bounds the gaps that are remembered: the slots of one more join the last.
-	mostGaps = 100
-
 	// patienceShare: after so many times askTime without a successful refresh, the primary that a
 	// Sentinel names may take longer than that to answer. A failover is then noticed later by one
 	// part in patienceShare of the time that it has taken.

@@ -118,27 +118,6 @@ func TestLogOfKeysThatMove(t *testing.T) {
 	})
 }
 
-// TestLogOfGaps: slots without an owner, likewise.
-func TestLogOfGaps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		book := newLogbook()
-		all := outages{episodes: episodes{log: book.journal}}
-		lacking := new(topology)
-		for slot := range 100 {
-			lacking.Owner[slot] = slots.NoOwner
-		}
-		all.noteGap(lacking, 1, time.Now())
-		require.Empty(t, book.lines())
-		time.Sleep(time.Second)
-		all.noteGap(lacking, 2, time.Now())
-		all.noteGap(lacking, 3, time.Now())
-		require.Equal(t, []string{`level=WARN msg="slots have no owner" slots=100 for=1s requests="are retried within RetryWindow, then fail at once"`}, book.lines())
-		time.Sleep(time.Second)
-		all.succeeded("a:1", reading, 3, nil, all.events.Load())
-		require.Equal(t, []string{`level=INFO msg="outage over" where="slots without an owner" after=2s`}, book.lines())
-	})
-}
-
 // TestLogOfRefreshes: those that fail are told of now and then, with their number.
 func TestLogOfRefreshes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -81,9 +81,7 @@ type outages struct {
 	at      map[site]*outage
 	slots   map[int32]int // how many of them are of each slot
 	ofSlots int           // of all slots
-	gaps    []*gap
-	lacking *topology // the last map that was looked at for gaps
-	swept   time.Time // when those that nobody meets any more were last looked for
+	swept   time.Time     // when those that nobody meets any more were last looked for
 
 	episodes episodes // what the log is told
 }
@@ -145,7 +143,7 @@ func (t *outages) endLocked(known *outage, how string) {
 	t.countLocked()
 }
 
-func (t *outages) countLocked() { t.open.Store(int32(len(t.at) + len(t.gaps))) }
+func (t *outages) countLocked() { t.open.Store(int32(len(t.at))) }
 
 // forgetLocked ends the outages that nobody has met for long.
 func (t *outages) forgetLocked(now time.Time) {
@@ -158,7 +156,6 @@ func (t *outages) forgetLocked(now time.Time) {
 			t.endLocked(known, isForgotten)
 		}
 	}
-	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetOutage })
 }
 
 // moved says that the table now has replaced the one before. It ends the outages of nodes that own
@@ -210,9 +207,6 @@ func (t *outages) ranLocked(slot int32, command []byte, sent uint64) {
 	if slot < 0 {
 		return
 	}
-	if len(t.gaps) > 0 {
-		t.endGapsLocked(isOver, func(g *gap) bool { return g.has(slot) && g.endsWith(sent) })
-	}
 	if t.slots[slot] == 0 {
 		return // before the command is looked at, which costs
 	}
@@ -250,7 +244,7 @@ func (t *outages) endedBy(r *Request) {
 			continue
 		}
 		tr.proves = max(tr.proves, r.class(i))
-		if t.ofSlots+len(t.gaps) > 0 {
+		if t.ofSlots > 0 {
 			t.ranLocked(r.slots[i], r.command(i), tr.sent)
 		}
 	}

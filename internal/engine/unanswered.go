@@ -36,10 +36,10 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attem
 	return final
 }
 
-// unanswered notes the outage of a command that got no reply because of err.
+// unanswered returns the outage of a command that got no reply because of err. It notes that of a node.
 func (c *Client) unanswered(err error, addr string, s class, slot int32, now time.Time) outage {
 	if errors.Is(err, redislanes.ErrNoOwner) {
-		return c.outages.noteGap(c.topology.Load(), slot, now)
+		return outage{site: site{slot: slot}, Outage: attempt.Outage{Since: c.topology.Load().Lost(slot, now)}}
 	}
 	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)

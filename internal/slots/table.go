@@ -1,6 +1,9 @@
 package slots
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // NoOwner marks a slot that no node serves in a table of owners.
 const NoOwner = 0xFFFF
@@ -26,6 +29,8 @@ type Table[N Node] struct {
 	Map      *Map          // the map that is in use; owner differs by what MOVED has taught since
 	Version  uint64        // changes whenever a slot gets another owner
 	learned  bool          // MOVED has taught something since
+
+	lost map[int]time.Time // since when slots have had no owner; MOVED may have taught one since
 
 	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
 	homeReplica N      // the same for those that go to replicas; nil if there are none
@@ -188,12 +193,29 @@ func (t *Table[N]) MovesSince(before *Table[N]) []Move[N] {
 	return moves
 }
 
-// Follows sets t's Version: that of before, and one more if any slot has another owner.
-func (t *Table[N]) Follows(before *Table[N]) {
+// Follows sets t's Version: that of before, and one more if any slot has another owner. Slots that
+// have no owner in t, and had one in before, are lost now.
+func (t *Table[N]) Follows(before *Table[N], now time.Time) {
 	t.Version = before.Version
 	if t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {
 		t.Version++
 	}
+	t.lost = make(map[int]time.Time)
+	for slot, owner := range t.Owner {
+		if owner == NoOwner {
+			t.lost[slot] = before.Lost(int32(slot), now)
+		}
+	}
+}
+
+// Lost returns since when the slot has had no owner; now if t does not know. Slot 0 stands for a
+// command without a key: it has no node only if no slot has one.
+func (t *Table[N]) Lost(slot int32, now time.Time) time.Time {
+	slot = max(slot, 0)
+	if since, ok := t.lost[int(slot)]; ok && t.Owner[slot] == NoOwner {
+		return since
+	}
+	return now
 }
 
 // Primary returns the owner of the slot, or the node of commands without a key;
