@@ -49,9 +49,11 @@ type Config struct {
 	//   - for a node that refuses what Dialer.Credentials has returned,
 	//   - for a slot that no node serves.
 	//
-	// The time begins with the outage of the node or slot, not with the call. After it, each
+	// The time begins with the outage of the node, not with the call. After it, each
 	// call tries once and fails at once, until a command succeeds there or the slots have
-	// moved. The outage of a node that says nothing, and refuses no connection, begins when
+	// moved. For a slot that no node serves, it begins with the first map without an owner. For a
+	// command that is refused because of its slot, it begins with the call's first refusal:
+	// TRYAGAIN, CLUSTERDOWN for the slot, a redirect behind MaxRedirects. The outage of a node that says nothing, and refuses no connection, begins when
 	// it falls silent. The client notices that half a second later. From then on, calls that
 	// have less time left than RetryWindow do not wait for the node.
 	//

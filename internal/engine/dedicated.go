@@ -121,11 +121,7 @@ func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicate
 
 // succeeded notes what the action's commands have proved.
 func (d *dedicatedAction) succeeded() {
-	slot := d.slot
-	if d.seen.ran == keyless {
-		slot = slots.NoKey
-	}
-	d.client.outages.succeeded(d.to.Address(), d.seen.ran, slot, nil, d.sent)
+	d.client.outages.succeeded(d.to.Address(), d.seen.ran, d.sent)
 }
 
 // class is that of an action which has not begun: nobody knows whether it writes.
@@ -241,7 +237,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		return true
 	}
 	now := time.Now()
-	at := siteOf(to.Fate, addr, d.seen.refused, d.slot, nil)
+	at := siteOf(to.Fate, addr, d.seen.refused, d.slot)
 	return d.again(ctx, d.client.refused(&d.history, at, to.Fate, text, now), wasRefused, now)
 }
 

@@ -51,7 +51,7 @@ func (w why) redirects() bool { return w == wasMoved || w == wasAsked }
 func (h *history) met() int { return max(h.tries-h.followed, 1) }
 
 // since returns when the outage of the site began that the command itself has met, zero if
-// it has met none: not all outages are remembered.
+// it has met none. Outages of slots are remembered nowhere else.
 func (h *history) since(at site) time.Time {
 	if h.outage != nil && h.outage.site == at {
 		return h.outage.Since

@@ -52,7 +52,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 func (x *retry) succeeded(i int, addr string) {
 	x.histories[i].outage = nil
 	r := x.request
-	x.client.outages.succeeded(addr, r.class(i), r.slots[i], r.command(i), r.places[i].trip.sent)
+	x.client.outages.succeeded(addr, r.class(i), r.places[i].trip.sent)
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
@@ -67,7 +67,7 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 		a.why, a.outage = wasRefused, nil
 		return attempt.Follow
 	}
-	at := siteOf(f, addr, x.request.class(i), x.request.slots[i], x.request.command(i))
+	at := siteOf(f, addr, x.request.class(i), x.request.slots[i])
 	return x.inOutage(i, wasRefused, x.client.refused(&x.histories[i], at, f, text, now), now)
 }
 
@@ -91,19 +91,24 @@ func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replic
 	return p.Renew(sent)
 }
 
-// refused notes the outage of a command that the server has refused for now.
+// refused returns the outage of a command that the server has refused for now. It notes that of a
+// node. That of a slot begins when the command itself is refused first.
 func (c *Client) refused(h *history, at site, f fate.Fate, text []byte, now time.Time) outage {
 	h.replica = f == fate.ReadOnly && c.topology.Load().Single
-	return c.outages.note(at, wire.ErrorCode(text), h.since(at), now)
+	since := h.since(at)
+	if at.addr != "" {
+		return c.outages.note(at, wire.ErrorCode(text), since, now)
+	}
+	if since.IsZero() {
+		since = now
+	}
+	return outage{site: at, Outage: attempt.Outage{Since: since}}
 }
 
 // siteOf returns the site of the outage that a refusal of the command belongs to.
-func siteOf(f fate.Fate, addr string, s class, slot int32, command []byte) site {
-	switch {
-	case (f == fate.Unserved || f == fate.Nowhere) && slot >= 0:
+func siteOf(f fate.Fate, addr string, s class, slot int32) site {
+	if slot >= 0 && (f == fate.Unserved || f == fate.Nowhere || f == fate.TryAgain) {
 		return site{slot: slot}
-	case f == fate.TryAgain && slot >= 0:
-		return site{slot: slot, command: fingerprint(command)}
 	}
 	return site{addr: addr, class: s}
 }

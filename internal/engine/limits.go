@@ -113,10 +113,6 @@ const (
 	// addresses must not make us open connections without end.
 	maxStrangers = 64
 
-	// maxOutages bounds the outages of slots that are remembered, and apart from them those of
-	// nodes. One more than that has an outage of its own in each call.
-	maxOutages = 4096
-
 	// patienceShare: after so many times askTime without a successful refresh, the primary that a
 	// Sentinel names may take longer than that to answer. A failover is then noticed later by one
 	// part in patienceShare of the time that it has taken.

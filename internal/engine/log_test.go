@@ -47,8 +47,7 @@ func (b *logbook) lines() []string {
 }
 
 // TestLogOfOutages: an outage is worth a line once it has lasted for a second and
-// somebody meets it still, and one when it is over. All of one node share them, and so
-// do those of slots.
+// somebody meets it still, and one when it is over. All of one node share them.
 func TestLogOfOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
@@ -56,12 +55,10 @@ func TestLogOfOutages(t *testing.T) {
 		reads, writes := site{addr: "a:1", class: reading}, site{addr: "a:1", class: writing}
 
 		all.note(writes, "LOADING", time.Time{}, time.Now())
-		all.note(site{slot: 7}, "CLUSTERDOWN", time.Time{}, time.Now())
 		time.Sleep(lasting - 1)
 		all.note(writes, "LOADING", time.Time{}, time.Now())
 		all.note(reads, "LOADING", time.Time{}, time.Now())
-		all.succeeded("b:2", writing, 7, nil, all.events.Load())
-		require.Empty(t, book.lines(), "none has lasted for a second, and the slot's is over")
+		require.Empty(t, book.lines(), "none has lasted for a second")
 
 		time.Sleep(time.Nanosecond)
 		all.note(reads, "LOADING", time.Time{}, time.Now())
@@ -71,50 +68,24 @@ func TestLogOfOutages(t *testing.T) {
 		time.Sleep(time.Minute - 2*time.Second)
 		all.note(reads, "LOADING", time.Time{}, time.Now())
 		all.note(writes, "LOADING", time.Time{}, time.Now())
-		all.succeeded("a:1", reading, 9, nil, all.events.Load())
+		all.succeeded("a:1", reading, all.events.Load())
 		require.Empty(t, book.lines(), "one line for all, and writes are refused still")
 		time.Sleep(time.Second)
-		all.succeeded("a:1", writing, 9, nil, all.events.Load())
+		all.succeeded("a:1", writing, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="outage over" where="node a:1" after=1m0s`}, book.lines())
 		require.Empty(t, all.episodes.nodes)
 
-		for slot := range int32(100) {
-			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
+		for range 2 {
+			all.note(site{addr: "b:2"}, "CLUSTERDOWN", time.Time{}, time.Now())
+			time.Sleep(2 * time.Second)
 		}
-		time.Sleep(2 * time.Second)
-		for slot := range int32(100) {
-			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
-		}
-		require.Equal(t, []string{`level=WARN msg=outage where=slots for=2s commands=CLUSTERDOWN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where="node b:2" for=2s commands=CLUSTERDOWN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
 		time.Sleep(2 * forgetOutage)
 		all.note(writes, "", time.Now().Add(-3*time.Second), time.Now())
 		require.Equal(t, []string{
-			`level=INFO msg="outage not met any more" where=slots after=2m2s`,
+			`level=INFO msg="outage not met any more" where="node b:2" after=2m4s`,
 			`level=WARN msg=outage where="node a:1" for=3s commands="not sent" requests="are retried within RetryWindow, then fail at once"`,
 		}, book.lines())
-	})
-}
-
-// TestLogOfKeysThatMove: keys that are refused while their slots move do not hide that
-// the cluster is down.
-func TestLogOfKeysThatMove(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		book := newLogbook()
-		all := outages{episodes: episodes{log: book.journal}}
-		keys, slot := site{slot: 7, command: 1}, site{slot: 9}
-		for range 2 {
-			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
-			time.Sleep(lasting)
-		}
-		require.Equal(t, []string{`level=WARN msg=outage where="keys of slots that move" for=1s commands=TRYAGAIN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
-		for range 2 {
-			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
-			all.note(slot, "CLUSTERDOWN", time.Time{}, time.Now())
-			time.Sleep(lasting)
-		}
-		require.Equal(t, []string{`level=WARN msg=outage where=slots for=1s commands=CLUSTERDOWN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
-		all.succeeded("a:1", writing, 9, nil, all.events.Load())
-		require.Equal(t, []string{`level=INFO msg="outage over" where=slots after=2s`}, book.lines())
 	})
 }
 

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"hash/maphash"
 	"math"
 	"strconv"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/attempt"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -29,10 +27,9 @@ const (
 
 // A site is where an outage is: a node, for commands of one class, or a slot.
 type site struct {
-	addr    string // of a node; "": a slot is meant
-	class   class
-	slot    int32
-	command uint64 // of a slot: only for commands with this fingerprint, unless it is 0
+	addr  string // of a node; "": a slot is meant
+	class class
+	slot  int32
 }
 
 // An outage is why commands are refused, or cannot be sent. It begins with the
@@ -68,7 +65,7 @@ func timeLeft(ctx context.Context, now time.Time) time.Duration {
 	return math.MaxInt64
 }
 
-// outages are those that have not ended.
+// outages are those of nodes that have not ended. A call knows by itself when a slot began to refuse it.
 type outages struct {
 	open atomic.Int32 // how many: requests look no further if there are none
 
@@ -77,16 +74,14 @@ type outages struct {
 	// costs requests no look at the real clock.
 	events atomic.Uint64
 
-	mu      sync.Mutex // guards what follows
-	at      map[site]*outage
-	slots   map[int32]int // how many of them are of each slot
-	ofSlots int           // of all slots
-	swept   time.Time     // when those that nobody meets any more were last looked for
+	mu    sync.Mutex // guards what follows
+	at    map[site]*outage
+	swept time.Time // when those that nobody meets any more were last looked for
 
 	episodes episodes // what the log is told
 }
 
-// note returns the outage that a command has met at the site, which began now
+// note returns the outage that a command has met at a node, which began now
 // unless it is known, or since says otherwise. The code is that with which the server
 // has refused the command; "" if it was not sent.
 func (t *outages) note(at site, code string, since, now time.Time) outage {
@@ -96,9 +91,7 @@ func (t *outages) note(at site, code string, since, now time.Time) outage {
 	known, ok := t.at[at]
 	if !ok {
 		known = &outage{site: at, Outage: attempt.Outage{Since: now}}
-		if t.roomLocked(at) {
-			t.addLocked(known)
-		}
+		t.addLocked(known)
 	}
 	known.heard, known.met, known.unsent = now, t.events.Add(1), code == ""
 	if !since.IsZero() && since.Before(known.Since) {
@@ -108,25 +101,12 @@ func (t *outages) note(at site, code string, since, now time.Time) outage {
 	return *known
 }
 
-// roomLocked tells whether one more outage may be remembered. Those of slots,
-// which may be one for each key, leave those of nodes their room.
-func (t *outages) roomLocked(at site) bool {
-	if at.addr == "" {
-		return t.ofSlots < maxOutages
-	}
-	return len(t.at)-t.ofSlots < maxOutages
-}
-
 func (t *outages) addLocked(known *outage) {
 	if t.at == nil {
-		t.at, t.slots = make(map[site]*outage), make(map[int32]int)
+		t.at = make(map[site]*outage)
 	}
 	t.at[known.site] = known
 	t.episodes.began(known)
-	if known.addr == "" {
-		t.ofSlots++
-		t.slots[known.slot]++
-	}
 	t.countLocked()
 }
 
@@ -134,12 +114,6 @@ func (t *outages) addLocked(known *outage) {
 func (t *outages) endLocked(known *outage, how string) {
 	delete(t.at, known.site)
 	t.episodes.ended(known, how)
-	if known.addr == "" {
-		t.ofSlots--
-		if t.slots[known.slot]--; t.slots[known.slot] == 0 {
-			delete(t.slots, known.slot)
-		}
-	}
 	t.countLocked()
 }
 
@@ -201,32 +175,15 @@ func (t *outages) answeredLocked(addr string, by class, sent uint64) {
 	}
 }
 
-// ranLocked says that a command for a key in the slot has run, sent at the time. A
-// TRYAGAIN is about certain keys, so only the same command ends it.
-func (t *outages) ranLocked(slot int32, command []byte, sent uint64) {
-	if slot < 0 {
-		return
-	}
-	if t.slots[slot] == 0 {
-		return // before the command is looked at, which costs
-	}
-	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
-		if known := t.at[at]; known != nil && known.endsWith(sent) {
-			t.endLocked(known, isOver)
-		}
-	}
-}
-
 // succeeded ends the outages that the success of one command, which was sent at
 // the time, proves to have ended.
-func (t *outages) succeeded(addr string, by class, slot int32, command []byte, sent uint64) {
+func (t *outages) succeeded(addr string, by class, sent uint64) {
 	if t.open.Load() == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answeredLocked(addr, by, sent)
-	t.ranLocked(slot, command, sent)
 }
 
 // endedBy ends the outages that the request's successes prove to have ended,
@@ -244,9 +201,6 @@ func (t *outages) endedBy(r *Request) {
 			continue
 		}
 		tr.proves = max(tr.proves, r.class(i))
-		if t.ofSlots > 0 {
-			t.ranLocked(r.slots[i], r.command(i), tr.sent)
-		}
 	}
 	for _, tr := range r.flight.trips[:r.flight.used] {
 		if !tr.judged && !tr.Failed() && tr.Errors() == 0 {
@@ -266,18 +220,4 @@ func (r *Request) class(i int) class {
 		return maybeWriting
 	}
 	return writing
-}
-
-var fingerprints = maphash.MakeSeed()
-
-// fingerprint tells commands of a slot apart: by name, first key and number of
-// arguments.
-func fingerprint(command []byte) uint64 {
-	var h maphash.Hash
-	h.SetSeed(fingerprints)
-	_, _ = h.WriteString(commandName(command))
-	key, _ := resp.Argument(command, 1)
-	_, _ = h.Write(key)
-	_ = h.WriteByte(byte(resp.Elements(command)))
-	return max(h.Sum64(), 1)
 }

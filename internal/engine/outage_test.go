@@ -16,24 +16,19 @@ func TestOutages(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	writes, reads, keys := site{addr: "a", class: writing}, site{addr: "a", class: reading}, site{addr: "a", class: keyless}
-	scripts, other, slot := site{addr: "a", class: maybeWriting}, site{addr: "b", class: writing}, site{slot: 7}
-	mget, mset := site{slot: 7, command: fingerprint([]byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n"))}, site{slot: 7, command: 1}
+	scripts, other := site{addr: "a", class: maybeWriting}, site{addr: "b", class: writing}
 	type event struct {
 		at      site
 		unsent  bool
 		since   int // 0: the pool does not say
 		success *class
-		slot    int32
-		command string
 		early   uint64 // how many commands had not met their outage when it was sent
 	}
 	earlier := func(e event) event {
 		e.early = 1
 		return e
 	}
-	success := func(s class, slot int32, command string) event {
-		return event{at: site{addr: "a"}, success: &s, slot: slot, command: command}
-	}
+	success := func(s class) event { return event{at: site{addr: "a"}, success: &s} }
 	for name, c := range map[string]struct {
 		events []event // one each second
 		of     site
@@ -44,29 +39,21 @@ func TestOutages(t *testing.T) {
 		"whatever comes next":          {[]event{{at: writes, unsent: true}, {at: writes}}, writes, 0},
 		"the pool knows better":        {[]event{{at: writes}, {at: writes, unsent: true, since: -5}}, writes, -5},
 		"another node's":               {[]event{{at: other}}, writes, 1},
-		"a slot is no node":            {[]event{{at: slot}}, writes, 1},
-		"a node is no slot":            {[]event{{at: writes}}, slot, 1},
 		"writes are not reads":         {[]event{{at: writes}}, reads, 1},
-		"ended by a write":             {[]event{{at: writes}, success(writing, 1, "")}, writes, 2},
-		"not by an earlier one":        {[]event{{at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
-		"not by one before the last":   {[]event{{at: writes}, {at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
-		"a slot not by an earlier one": {[]event{{at: slot}, earlier(success(reading, 7, ""))}, slot, 0},
-		"not by a script":              {[]event{{at: writes}, success(maybeWriting, 1, "")}, writes, 0},
-		"a script's by a script":       {[]event{{at: scripts}, success(maybeWriting, 1, "")}, scripts, 2},
-		"a script's by a write":        {[]event{{at: scripts}, success(writing, 1, "")}, scripts, 2},
-		"a script's not by a read":     {[]event{{at: scripts}, success(reading, 1, "")}, scripts, 0},
-		"not by a read":                {[]event{{at: writes}, success(reading, 1, "")}, writes, 0},
-		"not by one without a key":     {[]event{{at: reads}, success(keyless, -1, "")}, reads, 0},
-		"a read ends that of reads":    {[]event{{at: reads}, success(reading, 1, "")}, reads, 2},
-		"a write ends that of reads":   {[]event{{at: reads}, success(writing, 1, "")}, reads, 2},
-		"and that without keys":        {[]event{{at: keys}, success(writing, 1, "")}, keys, 2},
-		"any reply ends not sent":      {[]event{{at: writes, unsent: true}, success(keyless, -1, "")}, writes, 2},
-		"not that of another node":     {[]event{{at: other}, success(writing, 1, "")}, other, 0},
-		"a slot by its own":            {[]event{{at: slot}, success(reading, 7, "")}, slot, 2},
-		"not by another slot":          {[]event{{at: slot}, success(writing, 8, "")}, slot, 0},
-		"TRYAGAIN not by other keys":   {[]event{{at: mget}, success(writing, 7, "*2\r\n$4\r\nMGET\r\n$1\r\nj\r\n")}, mget, 0},
-		"but by its own":               {[]event{{at: mget}, success(reading, 7, "*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")}, mget, 2},
-		"one command is not another":   {[]event{{at: mset}}, mget, 1},
+		"ended by a write":             {[]event{{at: writes}, success(writing)}, writes, 2},
+		"not by an earlier one":        {[]event{{at: writes}, earlier(success(writing))}, writes, 0},
+		"not by one before the last":   {[]event{{at: writes}, {at: writes}, earlier(success(writing))}, writes, 0},
+		"not by a script":              {[]event{{at: writes}, success(maybeWriting)}, writes, 0},
+		"a script's by a script":       {[]event{{at: scripts}, success(maybeWriting)}, scripts, 2},
+		"a script's by a write":        {[]event{{at: scripts}, success(writing)}, scripts, 2},
+		"a script's not by a read":     {[]event{{at: scripts}, success(reading)}, scripts, 0},
+		"not by a read":                {[]event{{at: writes}, success(reading)}, writes, 0},
+		"not by one without a key":     {[]event{{at: reads}, success(keyless)}, reads, 0},
+		"a read ends that of reads":    {[]event{{at: reads}, success(reading)}, reads, 2},
+		"a write ends that of reads":   {[]event{{at: reads}, success(writing)}, reads, 2},
+		"and that without keys":        {[]event{{at: keys}, success(writing)}, keys, 2},
+		"any reply ends not sent":      {[]event{{at: writes, unsent: true}, success(keyless)}, writes, 2},
+		"not that of another node":     {[]event{{at: other}, success(writing)}, other, 0},
 		"what nobody meets is no more": {append([]event{{at: writes}}, make([]event, 70)...), writes, 71},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +61,7 @@ func TestOutages(t *testing.T) {
 			for i, e := range c.events {
 				switch {
 				case e.success != nil:
-					all.succeeded(e.at.addr, *e.success, e.slot, []byte(e.command), all.events.Load()-e.early)
+					all.succeeded(e.at.addr, *e.success, all.events.Load()-e.early)
 				case e.at == site{}: // nothing
 				default:
 					since := time.Time{}
@@ -92,37 +79,14 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// TestOutagesAreBounded: a server that refuses commands for ever new keys must
-// not make the client remember all of them.
-func TestOutagesAreBounded(t *testing.T) {
+// TestOutagesAreForgotten once nobody meets them: nodes may come and go.
+func TestOutagesAreForgotten(t *testing.T) {
 	t.Parallel()
 	var all outages
 	now := time.Now()
-	for i := range 3 * maxOutages {
-		all.note(site{slot: int32(i % slots.Count), command: uint64(i)}, "LOADING", time.Time{}, now)
-	}
-	require.Len(t, all.at, maxOutages)
-	node := site{addr: "a"}
-	all.note(node, "LOADING", time.Time{}, now)
-	require.Equal(t, now, all.note(node, "LOADING", time.Time{}, now.Add(time.Second)).Since, "those of slots leave room for it")
-	later := now.Add(2 * forgetOutage)
-	all.note(site{addr: "b"}, "LOADING", time.Time{}, later)
+	all.note(site{addr: "a"}, "LOADING", time.Time{}, now)
+	all.note(site{addr: "b"}, "LOADING", time.Time{}, now.Add(2*forgetOutage))
 	require.Equal(t, 1, len(all.at))
-	require.Zero(t, all.ofSlots)
-	require.Empty(t, all.slots)
-}
-
-// TestOutageOfASlotCostsOthersNothing: during an outage of a slot, the commands
-// of all requests are looked at under one lock. Only those of the slot may cost
-// more than a look.
-func TestOutageOfASlotCostsOthersNothing(t *testing.T) {
-	var all outages
-	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
-	all.note(site{slot: 7, command: fingerprint(mget)}, "LOADING", time.Time{}, time.Now())
-	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget, 1) }))
-	require.EqualValues(t, 1, all.open.Load())
-	all.succeeded("a", reading, 7, mget, 1)
-	require.Zero(t, all.open.Load())
 }
 
 // TestClass: a command that the table does not have may be one that only reads, so its success does not
@@ -153,6 +117,6 @@ func TestClass(t *testing.T) {
 func TestSitesAreNamed(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "node a:1", site{addr: "a:1", class: writing}.String())
-	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
+	require.Equal(t, "slot 866", site{slot: 866}.String())
 	require.Equal(t, "the whole cluster", site{slot: slots.NoKey}.String())
 }

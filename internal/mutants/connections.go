@@ -155,7 +155,5 @@ var connections = []promise{
 			by: never("lasting"), tests: "./internal/engine TestLogOfOutages"},
 		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteMoved",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
-		{fault: "keys that move hide in the log that the cluster is down", at: "internal/engine.episodes.of",
-			by: without("command"), tests: "./internal/engine TestLogOfKeysThatMove"},
 	}},
 }

@@ -11,6 +11,8 @@ var outages = []promise{
 	{"retries end with the retry window", []mutant{
 		{fault: "calls retry for as long as their context lasts", at: "internal/attempt.Outage.MayRetry",
 			by: always("Since"), tests: "./cluster TestDeadForGood/LOADING"},
+		{fault: "a command that a slot refuses is retried for as long as its context lasts", at: "internal/engine.Client.refused",
+			by: instead("h.since(at)", "time.Time{}"), tests: "./cluster TestDeadForGood/TRYAGAIN"},
 		{fault: "lent connections retry for as long as their context lasts", at: "internal/engine.dedicatedAction.again",
 			by: instead("attempt.Retry", "attempt.Retry, attempt.Stands"), tests: "./cluster TestDedicatedActionsKeepTheWindow"},
 		{fault: "each command for a slot without an owner has a window of its own", at: "internal/slots.Table.Follows",
@@ -47,8 +49,6 @@ var outages = []promise{
 			by: instead("maybeWriting", "writing"), tests: "./cluster TestScriptsDoNotHideWrites"},
 		{fault: "an error that a server makes before it looks whether it may write ends an outage of writes", at: "internal/engine.retry.judge",
 			by: before("x.succeeded(i, addr)", "replaceStale"), tests: "./cluster TestReadsDoNotHideWrites"},
-		{fault: "other keys end a TRYAGAIN", at: "internal/engine.siteOf",
-			by: without("fingerprint"), tests: "./cluster TestTryAgainIsAboutItsKeys"},
 		{fault: "an outage outlives the move of its slots", at: "internal/engine.Client.changeLocked",
 			by: drop("moved"), tests: "./cluster TestOutageEndsWhenAllSlotsLeave"},
 		{fault: "a node that gets more slots has a window again", at: "internal/engine.outages.moved",
@@ -67,12 +67,8 @@ var outages = []promise{
 	{"retries and outages need bounded memory and time", []mutant{
 		{fault: "a call that tries for long keeps all of its tries", at: "internal/engine.retry.reclaim",
 			by: always("open"), tests: "./cluster TestLongTriesNeedNoMemory"},
-		{fault: "outages of slots are remembered without end", at: "internal/engine.outages.roomLocked",
-			by: always("t.ofSlots < maxOutages"), tests: "./internal/engine TestOutagesAreBounded"},
-		{fault: "outages of slots leave no room for those of nodes", at: "internal/engine.outages.roomLocked",
-			by: instead("len(t.at)-t.ofSlots", "len(t.at)"), tests: "./internal/engine TestOutagesAreBounded"},
-		{fault: "one slot with an outage costs the commands of all slots", at: "internal/engine.outages.ranLocked",
-			by: instead("t.slots[slot]", "t.ofSlots"), tests: "./internal/engine TestOutageOfASlotCostsOthersNothing"},
+		{fault: "outages are remembered without end", at: "internal/engine.outages.forgetLocked",
+			by: never("forgetOutage"), tests: "./internal/engine TestOutagesAreForgotten"},
 	}},
 	{"a command without a key leaves a node that is down, and only then", []mutant{
 		{fault: "commands without a key go round nodes that are down", at: "internal/slots.Table.WithoutHome",

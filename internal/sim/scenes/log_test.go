@@ -67,17 +67,3 @@ func TestLogIsBounded(t *testing.T) {
 		})
 	}
 }
-
-// TestLogTellsKeysFromSlots: keys that move do not hide that a slot is refused.
-func TestLogTellsKeysFromSlots(t *testing.T) {
-	l := &lines{of: make(map[string]int)}
-	scene(t, setup{client: cluster.Config{Logger: slog.New(l)}}, func(s *stage) {
-		s.warm()
-		both := s.apart()
-		s.repeat(2*time.Second, 50*time.Millisecond, func() { both() })
-		s.inside(0).Refuse("strlen", "CLUSTERDOWN Hash slot not served", 0)
-		s.repeat(2*time.Second, 50*time.Millisecond, func() { both(); s.cmd(soon, "STRLEN", s.key(0, 0)) })
-	})
-	require.Contains(t, l.text, "commands=TRYAGAIN")
-	require.Contains(t, l.text, "commands=CLUSTERDOWN")
-}
