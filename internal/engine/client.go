@@ -65,7 +65,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	c.asker = asker{cfg: cfg}
 	c.refresher = refresher{client: c, strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool)}
 	c.journal = guard.NewJournal(cfg.Logger)
-	c.outages.episodes.log = c.journal
+	c.outages.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
 	c.change = make(chan struct{})
 	return c

@@ -51,7 +51,7 @@ func (b *logbook) lines() []string {
 func TestLogOfOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
-		all := outages{episodes: episodes{log: book.journal}}
+		all := outages{log: book.journal}
 		reads, writes := site{addr: "a:1", class: reading}, site{addr: "a:1", class: writing}
 
 		all.note(writes, "LOADING", time.Time{}, time.Now())
@@ -73,7 +73,7 @@ func TestLogOfOutages(t *testing.T) {
 		time.Sleep(time.Second)
 		all.succeeded("a:1", writing, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="outage over" where="node a:1" after=1m0s`}, book.lines())
-		require.Empty(t, all.episodes.nodes)
+		require.Empty(t, all.at)
 
 		for range 2 {
 			all.note(site{addr: "b:2"}, "CLUSTERDOWN", time.Time{}, time.Now())

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"math"
 	"strconv"
 	"sync"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/attempt"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -74,12 +77,24 @@ type outages struct {
 	// costs requests no look at the real clock.
 	events atomic.Uint64
 
-	mu    sync.Mutex // guards what follows
-	at    map[site]*outage
-	swept time.Time // when those that nobody meets any more were last looked for
+	log *guard.Journal
 
-	episodes episodes // what the log is told
+	mu    sync.Mutex // guards what follows
+	at    map[string]*nodeOutages
+	swept time.Time // when those that nobody meets any more were last looked for
 }
+
+// nodeOutages are those of one node. The log has one line for all, and one when all are over.
+type nodeOutages struct {
+	of   [classes]*outage
+	told time.Time // since when, by what the log was told; zero: it was told nothing
+}
+
+// How outages end, as the log says it.
+const (
+	isOver      = "outage over"
+	isForgotten = "outage not met any more"
+)
 
 // note returns the outage that a command has met at a node, which began now
 // unless it is known, or since says otherwise. The code is that with which the server
@@ -88,36 +103,52 @@ func (t *outages) note(at site, code string, since, now time.Time) outage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forgetLocked(now)
-	known, ok := t.at[at]
-	if !ok {
+	of := t.at[at.addr]
+	if of == nil {
+		if t.at == nil {
+			t.at = make(map[string]*nodeOutages)
+		}
+		of = new(nodeOutages)
+		t.at[at.addr] = of
+		t.open.Store(int32(len(t.at)))
+	}
+	known := of.of[at.class]
+	if known == nil {
 		known = &outage{site: at, Outage: attempt.Outage{Since: now}}
-		t.addLocked(known)
+		of.of[at.class] = known
 	}
 	known.heard, known.met, known.unsent = now, t.events.Add(1), code == ""
 	if !since.IsZero() && since.Before(known.Since) {
 		known.Since = since
 	}
-	t.episodes.met(known, code, now)
+	if of.told.IsZero() && now.Sub(known.Since) >= lasting {
+		of.told = known.Since
+		t.log.Note(slog.LevelWarn, "outage", "where", at.String(), "for", now.Sub(known.Since), "commands", cmp.Or(code, "not sent"),
+			"requests", "are retried within RetryWindow, then fail at once")
+	}
 	return *known
 }
 
-func (t *outages) addLocked(known *outage) {
-	if t.at == nil {
-		t.at = make(map[site]*outage)
+// endLocked ends those of the node's outages that have ended, in the way that how says.
+func (t *outages) endLocked(addr, how string, ended func(*outage) bool) {
+	of := t.at[addr]
+	if of == nil {
+		return
 	}
-	t.at[known.site] = known
-	t.episodes.began(known)
-	t.countLocked()
+	for s, known := range of.of {
+		if known != nil && ended(known) {
+			of.of[s] = nil
+		}
+	}
+	if of.of != [classes]*outage{} {
+		return
+	}
+	delete(t.at, addr)
+	t.open.Store(int32(len(t.at)))
+	if !of.told.IsZero() {
+		t.log.Note(slog.LevelInfo, how, "where", site{addr: addr}.String(), "after", time.Since(of.told))
+	}
 }
-
-// endLocked ends an outage, which isOver or isForgotten.
-func (t *outages) endLocked(known *outage, how string) {
-	delete(t.at, known.site)
-	t.episodes.ended(known, how)
-	t.countLocked()
-}
-
-func (t *outages) countLocked() { t.open.Store(int32(len(t.at))) }
 
 // forgetLocked ends the outages that nobody has met for long.
 func (t *outages) forgetLocked(now time.Time) {
@@ -125,10 +156,8 @@ func (t *outages) forgetLocked(now time.Time) {
 		return
 	}
 	t.swept = now
-	for _, known := range t.at {
-		if now.Sub(known.heard) > forgetOutage {
-			t.endLocked(known, isForgotten)
-		}
+	for addr := range t.at {
+		t.endLocked(addr, isForgotten, func(known *outage) bool { return now.Sub(known.heard) > forgetOutage })
 	}
 }
 
@@ -143,10 +172,8 @@ func (t *outages) moved(before, now *topology) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for addr := range owners(now) {
-		for s := range classes {
-			if known := t.at[site{addr: addr, class: s}]; known != nil && !owned[addr] {
-				t.endLocked(known, isForgotten)
-			}
+		if !owned[addr] {
+			t.endLocked(addr, isForgotten, func(*outage) bool { return true })
 		}
 	}
 }
@@ -168,11 +195,9 @@ func owners(t *topology) map[string]bool {
 // ends outages of classes up to this one: such commands run where this one did. It ends all
 // outages in which nothing could be sent.
 func (t *outages) answeredLocked(addr string, by class, sent uint64) {
-	for s := range classes {
-		if known := t.at[site{addr: addr, class: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
-			t.endLocked(known, isOver)
-		}
-	}
+	t.endLocked(addr, isOver, func(known *outage) bool {
+		return known.endsWith(sent) && (known.class <= by || known.unsent)
+	})
 }
 
 // succeeded ends the outages that the success of one command, which was sent at
