@@ -112,7 +112,7 @@ var sidePaths = map[string]sidePath{
 	"Clients, lent, swallowed":         {replies(hangsUp), onB(swallows(incrOn)), false},
 	"Clients, lent, MOVED swallowed":   {replies(movedB), onB(swallows(incrOn)), false},
 	"Clients, blocking":                {nil, onB(cmd("BLPOP", keyB, "1")), true},
-	"Clients, blocking, MOVED a value": {replies(movedB), onB(raw("BLPOP", keyB, "1")), false},
+	"Clients, blocking, MOVED a value": {replies(movedB), onB(raw("BLPOP", keyB, "1")), true},
 	"Do":                               {nil, does(incrB), true},
 	"Do, unknown":                      {replies(hangsUp), does(incrB), true},
 	"Do, deadline":                     {replies(""), does(incrB), true},

@@ -16,7 +16,7 @@ import (
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: that
 // of a request (Client.end), of a dedicated connection or a stream (dedicatedConn, dedicatedAction.perform),
-// of a client of one node (nodeConn, nodeDedicated), of a question about a command (askNode),
+// of a client of one node (nodeConn), of a question about a command (askNode),
 // and of a call that is not made (Client.Hopeless). Without this, a side path keeps asking a
 // node that has left the cluster until the next regular refresh.
 

@@ -2,13 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"net"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -61,41 +59,6 @@ func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.
 }
 
 func (c nodeClient) Close() error { return nil }
-
-// nodeDedicated is a dedicated connection of a node's client. Its failures ask for a refresh,
-// also if the program does not return them.
-type nodeDedicated struct {
-	*nodepool.Dedicated
-	client *Client
-}
-
-func (c nodeDedicated) Do(ctx context.Context, action radix.Action) error {
-	return wire.Perform(ctx, action, c)
-}
-
-func (c nodeDedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := c.Prepare(ctx, marshal, unmarshalInto)
-	if request == nil {
-		c.client.noteExchange(marshal, err)
-		return withOutcome(c.client.cfg.Standalone, c.Address(), err)
-	}
-	commands, err := commandsOf(request)
-	if err != nil {
-		return err
-	}
-	replies, err := c.Exchange(ctx, request, c.client.waits(commands))
-	if err != nil {
-		c.client.noteFailure(err)
-		return err
-	}
-	c.client.noteReplies(replies)
-	err = wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
-	var undecoded *redislanes.DecodeError
-	if refused := c.client.refusedIn(c.Address(), commands, replies); refused != nil && err != nil && !errors.As(err, &undecoded) {
-		return refused
-	}
-	return err
-}
 
 // nodeConn is a node's pool as a connection for one action, which sends slow
 // commands over lanes for them and blocking ones over dedicated connections.
@@ -152,7 +115,7 @@ func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
 		return err
 	}
 	defer conn.Return()
-	return use(nodeDedicated{conn, c.client})
+	return use(dedicatedConn{Dedicated: conn, client: c.client, seen: new(sharedSeen)})
 }
 
 func (c nodeConn) Close() error { return nil }
