@@ -16,7 +16,6 @@ var fanOuts = []struct {
 	how  pipeline.Config
 }{
 	{"async", pipeline.Config{}},
-	{"goroutines", pipeline.Config{Goroutines: true}},
 	{"sequential", pipeline.Config{Sequential: true}},
 }
 

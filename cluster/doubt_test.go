@@ -101,7 +101,7 @@ func TestOnlyAReplyEndsADoubt(t *testing.T) {
 	for _, c := range repeats {
 		t.Run(strings.Trim(c.reply, "-\r\n"), func(t *testing.T) {
 			for name, config := range map[string]pipeline.Config{
-				"": {Idempotent: true}, "goroutines": {Idempotent: true, Goroutines: true}, "sequential": {Idempotent: true, Sequential: true},
+				"": {Idempotent: true}, "sequential": {Idempotent: true, Sequential: true},
 			} {
 				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {

@@ -22,18 +22,9 @@ type Config struct {
 	// Group says which commands travel together. Default cluster.ByNode.
 	Group cluster.Grouping
 
-	// By default the groups are handed to their connections one after the other
-	// without waiting for any of them, and the caller is woken once, when all
-	// have their replies. Two other ways exist to be compared with; at most one
-	// of them may be set.
-
-	// Goroutines sends each group from a goroutine of its own, which waits for
-	// its replies, and joins them with a sync.WaitGroup. The last group, or the
-	// only one, is sent by the caller. Commands that are sent again go the default
-	// way.
-	Goroutines bool
-
-	// Sequential sends a group only when the one before it has its replies.
+	// Sequential sends a group only when the one before it has its replies. By default the groups are
+	// handed to their connections without waiting for any of them, and the caller is woken once, when
+	// all have their replies.
 	Sequential bool
 
 	// Replicas sends commands that only read to replicas, which may lag behind. Commands without a key
@@ -50,10 +41,10 @@ type Config struct {
 	Idempotent bool
 }
 
-// New returns an empty pipeline that sends to the client. Do returns an error if the settings
-// cannot be used or the client is nil.
+// New returns an empty pipeline that sends to the client. Do returns an error if the
+// client is nil.
 func (c Config) New(client *cluster.Client) *Pipeline {
-	how := engine.How{BySlot: bool(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines, Replicas: c.Replicas}
+	how := engine.How{BySlot: bool(c.Group), Sequential: c.Sequential, Replicas: c.Replicas}
 	return &Pipeline{how: how, list: engine.NewCommands((*engine.Client)(client), c.Idempotent)}
 }
 

@@ -31,10 +31,10 @@ func TestPipelines(t *testing.T) {
 	} {
 		client := open(t, cluster.Config{Pool: kind}, real.Addrs())
 		for _, how := range []pipeline.Config{
-			{}, {Sequential: true}, {Goroutines: true},
-			{Group: cluster.BySlot}, {Group: cluster.BySlot, Sequential: true}, {Group: cluster.BySlot, Goroutines: true},
+			{}, {Sequential: true},
+			{Group: cluster.BySlot}, {Group: cluster.BySlot, Sequential: true},
 		} {
-			t.Run(fmt.Sprintf("%s/%v/sequential=%v/goroutines=%v", name, how.Group, how.Sequential, how.Goroutines), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%v/sequential=%v", name, how.Group, how.Sequential), func(t *testing.T) {
 				t.Parallel()
 				keys := redistest.KeysInSlots(10, strings.ReplaceAll(t.Name(), "/", ":"))
 				p := how.New(client)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Exec sends all commands of the request, follows redirects of single
@@ -18,15 +16,12 @@ import (
 // marked as [Request.Repeatable]. An EXPIRE that ran before a command on its key
 // which is sent again runs once more after it.
 //
-// The error says only that How, the Request or the client cannot be used, and
+// The error says only that the Request or the client cannot be used, and
 // that nothing was sent; what became of the commands is in the Request, which must be Reset before it is executed
 // again.
 func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if r == nil {
 		return fmt.Errorf("the request is nil: %w", redislanes.ErrNotSent)
-	}
-	if err := how.validate(); err != nil {
-		return err
 	}
 	if len(r.places) > 0 {
 		return fmt.Errorf("a request of %d commands was executed before: Reset it first", len(r.bounds))
@@ -44,11 +39,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	}
 	f := c.prepare(ctx, r)
 	trips, placed := c.place(r, f, how)
-	if how.Goroutines {
-		f.sendEach(ctx, trips)
-	} else {
-		f.send(ctx, trips, how.Sequential)
-	}
+	f.send(ctx, trips, how.Sequential)
 	if placed {
 		r.clean = f.await(ctx, how) && f.clean()
 	}
@@ -115,7 +106,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	first := f.used
 	f.now = c.outages.events.Load()
 	for i := range n {
-		f.trip(nil, r.arena, how.Goroutines).SetSlow(i >= fast)
+		f.trip(nil, r.arena).SetSlow(i >= fast)
 	}
 	for i, g := range r.groups {
 		if g < 0 {
@@ -156,33 +147,6 @@ func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
 				f.open = !complete
 			}
 		}
-	}
-}
-
-// sendEach sends each trip from a goroutine of its own and returns when all have ended. The
-// caller's goroutine sends the last one.
-func (f *flight) sendEach(ctx context.Context, trips []*trip) {
-	if f.observed != nil {
-		f.observed.begin(f.request, trips)
-	}
-	var others sync.WaitGroup
-	for i, t := range trips {
-		t.markLarge()
-		if i < len(trips)-1 {
-			others.Go(func() { wire.RoundTrip(ctx, t.pool, &t.Batch) })
-		} else {
-			wire.RoundTrip(ctx, t.pool, &t.Batch)
-		}
-	}
-	others.Wait()
-	if err := ctx.Err(); err != nil {
-		if slices.ContainsFunc(trips, func(t *trip) bool { return t.Failed() }) {
-			f.open = true // lanes may still hold batches
-			f.leave(err)
-		}
-		// Where a wait has ended with the context, a lane may be about to complete the
-		// batch although that has all replies.
-		f.abandoned = true
 	}
 }
 

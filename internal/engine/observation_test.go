@@ -136,7 +136,7 @@ func TestGroupsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	keys := redistest.KeysInSlots(12, "groups")
-	for name, how := range map[string]How{"at once": {}, "sequential": {Sequential: true}, "goroutines": {Goroutines: true}} {
+	for name, how := range map[string]How{"at once": {}, "sequential": {Sequential: true}} {
 		t.Run(name, func(t *testing.T) {
 			client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
 			r := hits(keys)

@@ -60,7 +60,7 @@ func (f *flight) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *tr
 			return t
 		}
 	}
-	t := f.trip(p, r.arena, how.Goroutines)
+	t := f.trip(p, r.arena)
 	t.SetSlow(slow)
 	t.SetKey(slot)
 	return t

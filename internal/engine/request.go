@@ -84,8 +84,6 @@ type trip struct {
 
 	replica *node // whose pool it is; nil: a primary's
 
-	own *wire.Call // instead of the flight's, if a goroutine waits for this trip alone
-
 	judged   bool   // a retry has decided about its commands
 	ended    bool   // How.Ended knows of its commands
 	commands []int  // which ones, for a retry
@@ -338,8 +336,8 @@ func (r *Request) begin() *flight {
 	return r.flight
 }
 
-// trip returns an empty trip to the pool, for which a goroutine may wait alone.
-func (f *flight) trip(p *nodepool.Node, arena []byte, alone bool) *trip {
+// trip returns an empty trip to the pool.
+func (f *flight) trip(p *nodepool.Node, arena []byte) *trip {
 	if f.used == len(f.trips) {
 		f.trips = append(f.trips, new(trip))
 	}
@@ -348,14 +346,7 @@ func (f *flight) trip(p *nodepool.Node, arena []byte, alone bool) *trip {
 	t.pool, t.replica = p, nil
 	t.judged, t.ended, t.commands, t.proves, t.sent = false, false, t.commands[:0], keyless, f.now
 	t.told, t.retried, t.redirected = false, 0, 0
-	call := f.call
-	if alone {
-		if t.own == nil {
-			t.own = wire.NewCall()
-		}
-		call = t.own
-	}
-	t.Reset(call, arena)
+	t.Reset(f.call, arena)
 	return t
 }
 

@@ -29,7 +29,6 @@ func replyText(r pipeline.Reply) string {
 
 func (a *attempt) newPipeline() *pipeline.Pipeline {
 	c := pipeline.Config{Sequential: chance(a.r, 20)}
-	c.Goroutines = !c.Sequential && chance(a.r, 12)
 	if chance(a.r, 10) {
 		c.Group = cluster.BySlot
 	}

@@ -159,13 +159,13 @@ func TestUsersWait(t *testing.T) {
 	})
 }
 
-// TestPipelinesUsedAgain: a pipeline whose goroutines have left a late reply behind is used
+// TestPipelinesUsedAgain: a pipeline that has left a late reply behind is used
 // again, and replies are those of its commands.
 func TestPipelinesUsedAgain(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		s.node(0).Delay(120 * time.Millisecond)
-		p := pipeline.Config{Goroutines: true}.New(s.client)
+		p := pipeline.New(s.client)
 		for i := range 10 {
 			late, prompt := s.key(0, 30+i), s.key(1, 30+i)
 			for _, keys := range [][]string{{late, prompt}, {late, prompt, late}, {prompt, prompt}} {

@@ -39,7 +39,7 @@ func newCaller(client *cluster.Client, l settings.Load, keys *keySet, number int
 	return &caller{
 		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout, keys: keys, value: text(l.ValueSize),
 		pick:     newPicker(l, number),
-		pipeline: pipeline.Config{Group: group, Sequential: l.FanOut == "sequential", Goroutines: l.FanOut == "goroutines"}.New(client),
+		pipeline: pipeline.Config{Group: group, Sequential: l.FanOut == "sequential"}.New(client),
 	}
 }
 

@@ -15,7 +15,6 @@ const (
 	bySlot  = "slot"
 
 	async      = "async"
-	goroutines = "goroutines"
 	sequential = "sequential"
 )
 
@@ -83,7 +82,7 @@ var fields = []field{
 		get: func(l *Load) any { return l.Primaries }},
 	{name: "group", ofClient: true, set: choice([]string{byNode, bySlot}, func(l *Load) *string { return &l.Group }),
 		get: func(l *Load) any { return l.Group }},
-	{name: "fan_out", ofClient: true, set: choice([]string{async, goroutines, sequential}, func(l *Load) *string { return &l.FanOut }),
+	{name: "fan_out", ofClient: true, set: choice([]string{async, sequential}, func(l *Load) *string { return &l.FanOut }),
 		get: func(l *Load) any { return l.FanOut }},
 	{name: "pool", ofClient: true, set: setPool, get: func(l *Load) any { return l.Pool.String() }},
 }

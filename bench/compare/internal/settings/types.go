@@ -64,7 +64,7 @@ type Load struct {
 	Bandwidth      int // bytes a second of each connection; 0: no bound
 	Primaries      int
 	Group          string // "node" or "slot"
-	FanOut         string // "async", "goroutines" or "sequential"
+	FanOut         string // "async" or "sequential"
 	Pool           Pool
 
 	at map[string]*yaml.Node // where each key was set
