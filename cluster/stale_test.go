@@ -1,9 +1,7 @@
 package cluster_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,54 +238,27 @@ func TestAddressOfAnUnknownHost(t *testing.T) {
 	}
 }
 
-// TestNewNameOfANode: the nodes call a node by a name that cannot be dialled here, or leads
-// to another one. Its working connections stay in use until the name works.
+// TestNewNameOfANode: the nodes call a node by another name. The client uses the new name at once. A
+// server that is another node gets no commands there.
 func TestNewNameOfANode(t *testing.T) {
-	for name, wrong := range map[string]*behind{"no such host": nil, "another node": {id: "node-7"}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				w, before, _ := failover(nil)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				w.lead(other, wrong)
-				w.mu.Lock()
-				w.nodes = []placing{{other, oldID}}
-				w.mu.Unlock()
-				dialled := w.dialled(shard)
-				for range 3 {
-					require.NoError(t, client.Sync(t.Context()))
-					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-					require.Equal(t, shard, client.Primary(0))
-				}
-				require.Equal(t, 3, w.dialled(shard)-dialled, "only for the maps")
-				synctest.Wait()
-				require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("new address does not answer")), log.String())
-
-				w.lead(other, before)
-				require.NoError(t, client.Sync(t.Context()))
-				require.Equal(t, other, client.Primary(0))
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				require.NotZero(t, client.Stats().Slots)
-			})
-		})
-	}
-}
-
-// TestNewNameOfAnUnusedNode: where there are no connections, there is nothing to keep.
-func TestNewNameOfAnUnusedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, before, after := failover(nil)
-		w.nodes = []placing{{shard, oldID}, {other, newID}}
-		w.leads[other] = after
+		w, before, _ := failover(nil)
 		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		wrong := &behind{id: "node-7"}
+		w.lead(other, wrong)
 		w.mu.Lock()
-		w.nodes[0].addr = "third:7001" // it was never used
-		w.leads["third:7001"] = before
-		delete(w.leads, shard)
+		w.nodes = []placing{{other, oldID}}
 		w.mu.Unlock()
 		require.NoError(t, client.Sync(t.Context()))
-		require.Equal(t, "third:7001", client.Primary(0))
+		require.Equal(t, other, client.Primary(0))
+		require.ErrorIs(t, client.Do(soon(t, time.Second/2), radix.Cmd(nil, "INCR", "k")), redislanes.ErrNotSent)
+		require.Zero(t, w.runs(wrong))
+
+		w.lead(other, before)
+		time.Sleep(5 * time.Second) // the pool dials again
+		require.NoError(t, client.Do(soon(t, 2*time.Second), radix.Cmd(nil, "INCR", "k")))
+		require.Equal(t, 2, w.runs(before))
 	})
 }
 

@@ -61,19 +61,5 @@ func TestNoIdentityAsksNothing(t *testing.T) {
 		client := &Client{cfg: c}
 		require.Equal(t, wire.Purpose{}, client.purpose(asPrimary))
 		require.Equal(t, wire.Purpose{ReadOnly: c.Sentinel == nil && !c.Standalone}, client.purpose(asReplica))
-		require.Equal(t, wire.Purpose{}, client.renamedPurpose(slots.Renaming{From: "a:1", To: "b:1", ID: "id-a"}))
 	}
-}
-
-// TestNewAddressIsAskedAsAnyOther: a server that may refuse to tell its ID may do so at a node's new
-// address, too.
-func TestNewAddressIsAskedAsAnyOther(t *testing.T) {
-	client := newClient(Config{}.withDefaults(), []string{"a:1"})
-	purpose := client.renamedPurpose(slots.Renaming{From: "a:1", To: "b:1", ID: "id-a"})
-	require.True(t, purpose.Optional(), "no map with IDs is in use")
-	id := func(s string) []byte { return []byte("$4\r\n" + s + "\r\n") }
-	for _, said := range [][]byte{id("id-a"), []byte("-ERR not here\r\n")} {
-		require.NoError(t, purpose.Admits("b:1", []byte("+OK\r\n"), said))
-	}
-	require.ErrorIs(t, purpose.Admits("b:1", []byte("+OK\r\n"), id("id-b")), redislanes.ErrNotMember)
 }

@@ -199,8 +199,8 @@ func (c *Client) leaveHome(addr string) {
 // use replaces the topology by a map that was believed when judged was in use. It keeps what
 // MOVED has taught since then. With Config.Standalone, no server is asked for a map, and it
 // keeps all that MOVED has taught of nodes that answer. Nodes that are not in the map any more
-// are drained. It returns the topology without what MOVED has taught.
-func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
+// are drained.
+func (c *Client) use(judged *topology, v *slots.Map) {
 	var forget map[string]int
 	if c.cfg.Standalone {
 		forget = c.silentNodes()
@@ -213,7 +213,6 @@ func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 		}
 	}
 	t := slots.NewTable(v, c.nodeLocked)
-	told = t
 	if c.cfg.Standalone { // MOVED is all that there is to know
 		judged = t
 	}
@@ -242,7 +241,6 @@ func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 			}
 		}
 	}
-	return told
 }
 
 // drain closes a node once what is in flight has its replies, or after

@@ -42,9 +42,8 @@ const (
 	// server sends. They may be meant for now or for good.
 	oddPatience = 5 * time.Second
 
-	// askTime bounds four questions: ROLE to the primary that a Sentinel names (see
-	// refresher.patience), a dial of a node's new address, COMMAND INFO to all nodes together, and
-	// Config.AddrMap for a redirect. A refresh or a command waits for the answer, and a server that
+	// askTime bounds three questions: ROLE to the primary that a Sentinel names (see
+	// refresher.patience), COMMAND INFO to all nodes together, and Config.AddrMap for a redirect. A refresh or a command waits for the answer, and a server that
 	// is well needs a few round trips.
 	askTime = time.Second
 

@@ -128,7 +128,6 @@ type refresher struct {
 
 	// What the log was told of.
 	strange map[string]slots.Flaw // servers that are none of the cluster's
-	kept    []slots.Renaming      // nodes that keep an old address
 	skipped map[slots.Skip]bool   // nodes that are left out of maps
 	failing time.Time             // since when refreshes fail; zero: the last one has succeeded
 	took    time.Duration         // to verify the last primary that a Sentinel has named
@@ -154,7 +153,8 @@ func (r *refresher) refresh(ctx context.Context) error {
 		return err
 	}
 	r.client.counters.refreshes.Add(1)
-	r.adopt(ctx, t, said)
+	r.client.use(t, said)
+	r.client.readmit(t.Map, said)
 	r.noteMoved()
 	r.tellTopology()
 	return nil
@@ -212,6 +212,16 @@ func (c *Client) silentNodes() map[string]int {
 		}
 	}
 	return silent
+}
+
+// works tells whether the node has connections and answers.
+func (n *node) works() bool {
+	for _, p := range n.open() {
+		if p.Down() == nil && p.Connected() {
+			return true
+		}
+	}
+	return false
 }
 
 // heardNodes returns the addresses of nodes that have answered commands just now. A server may

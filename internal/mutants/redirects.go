@@ -76,14 +76,6 @@ var redirects = []promise{
 		{fault: "map: a replica is taken for its primary, whose address it shares", at: "internal/slots.Map.Admits",
 			by: never("primaries"), tests: "./cluster TestNameFollowsLater"},
 	}},
-	{"a new address of a node is used once that node answers there", []mutant{
-		{fault: "map: a node's new address is used that does not answer", at: "internal/engine.refresher.adopt",
-			by: instead("said.Keeping(kept)", "said"), tests: "./cluster TestNewNameOfANode"},
-		{fault: "map: a node's new address is used at which another node answers", at: "internal/engine.Client.renamedPurpose",
-			by: never("told", "r.ID"), tests: "./cluster TestNewNameOfANode"},
-		{fault: "map: a node's new address is never used", at: "internal/engine.refresher.adopt",
-			by: never("unreached"), tests: "./cluster TestNewNameOfANode"},
-	}},
 	{"addresses are translated once, and unknown ones taken from the connection", []mutant{
 		{fault: "7 an unknown endpoint is dialled as :port", at: "internal/slots.joinAddr",
 			by: drop("asked"), tests: "./cluster TestUnknownEndpoints"},
