@@ -28,15 +28,16 @@ type lookup struct {
 	rule    *command.Rule // nil: no server knows the command, or tells
 	expires time.Time     // when servers are asked again; zero: never
 
-	failed bool      // no node answered
-	since  time.Time // when the first of the lookups in a row began that failed
+	failed bool // no node answered
+	slow   bool // nor said why: connections are busy, or a server's silence has not been noticed yet
 }
 
 // learned returns the command as servers know it, if the table does not. If no server knows it
 // or tells, or the answer makes no sense, the command stays as it is: its first argument is
 // taken for its key, and only a redirect of that slot is followed. While no node answers, the
-// rule for all outages says whether it is asked for again. A node that is slow to answer is no
-// outage: the command itself would wait for that node. The error is that of the context.
+// command is asked for again, within Config.RetryWindow since the call's first lookup failed. A node
+// that is slow to answer is no outage: the command itself would wait for that node. The error is that
+// of the context.
 func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Command, error) {
 	if cmd.Known() || c.cfg.Standalone { // a proxy may hang up when it is asked for COMMAND
 		return cmd, nil
@@ -45,7 +46,8 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	if name == "" || len(name) > maxAskedName {
 		return cmd, nil
 	}
-	left := time.Duration(-1)
+	var since time.Time
+	var left time.Duration
 	for tries := 1; ; tries++ {
 		l := c.lookup(name)
 		if l == nil {
@@ -60,13 +62,16 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 				return cmd, nil // it will be refused
 			}
 			now := time.Now()
-			if left < 0 {
-				left = timeLeft(ctx, now)
+			if tries == 1 {
+				left, since = timeLeft(ctx, now), now
 			}
-			if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left, c.cfg.RetryWindow) {
+			if l.slow {
+				since = now
+			}
+			if !(attempt.Outage{Since: since, Silent: true}).MayRetry(now, left, c.cfg.RetryWindow) {
 				return cmd, nil
 			}
-			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.RetryWindow-now.Sub(l.since)), nil)
+			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.RetryWindow-now.Sub(since)), nil)
 		}
 		if err != nil {
 			return cmd, wire.Named(name, "", wire.NotSent("", err))
@@ -124,10 +129,7 @@ func (c *Client) lookup(name string) *lookup {
 	if before != nil && !before.outdated() {
 		return before
 	}
-	l := &lookup{done: make(chan struct{}), since: time.Now()}
-	if before != nil && before.failed { // it is outdated, so it has ended
-		l.since = before.since
-	}
+	l := &lookup{done: make(chan struct{})}
 	if !c.begin(func() { c.askNodes(name, l) }) {
 		return nil
 	}
@@ -159,8 +161,7 @@ func (b *commandCache) makeRoomLocked() {
 }
 
 // askNodes asks one node after the other until one tells. The next one is asked as soon as the
-// last has failed or is slow. If none tells, the lookup is outdated
-// at once while Config.RetryWindow lasts, and after failedTime later.
+// last has failed or is slow. If none tells, the lookup is outdated at once.
 func (c *Client) askNodes(name string, l *lookup) {
 	defer close(l.done)
 	ctx, cancel := context.WithTimeout(c.ctx, askTime)
@@ -170,7 +171,6 @@ func (c *Client) askNodes(name string, l *lookup) {
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	asked := 0
-	var down []time.Time // since when those are that have failed because of it
 	for failed := 0; failed < len(nodes); {
 		var more <-chan time.Time
 		if asked < len(nodes) {
@@ -190,32 +190,13 @@ func (c *Client) askNodes(name string, l *lookup) {
 				return
 			}
 			failed++
-			if !a.down.IsZero() {
-				down = append(down, a.down)
-			}
 			stagger.Reset(0)
 		case <-ctx.Done():
-			// Connections are busy, or a server's silence has not been noticed yet.
-			l.since = time.Now()
+			l.slow = true
 			failed = len(nodes)
 		}
 	}
-	l.fail(down, len(nodes), c.cfg.RetryWindow)
-}
-
-// fail ends a lookup of so many nodes that none has answered. Its outage began, if all
-// of them are down, when the last one went down.
-func (l *lookup) fail(down []time.Time, nodes int, window time.Duration) {
-	now := time.Now()
-	l.failed, l.expires = true, now
-	if len(down) > 0 && len(down) == nodes {
-		if last := slices.MaxFunc(down, time.Time.Compare); last.Before(l.since) {
-			l.since = last
-		}
-	}
-	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, window) {
-		l.expires = now.Add(failedTime)
-	}
+	l.failed, l.expires = true, time.Now()
 }
 
 // infoNodes returns the nodes to ask: the node of commands without a key and two
@@ -248,14 +229,13 @@ func (c *Client) infoNodes() []*node {
 type infoAnswer struct {
 	rule     *command.Rule
 	answered bool
-	down     time.Time // since when the node is down, if that is why it has not; else zero
 }
 
 func (c *Client) askNode(ctx context.Context, n *node, name string) infoAnswer {
 	reply, err := wire.Ask(ctx, n.pool(asPrimary), []string{"COMMAND", "INFO", name}).Reply(0)
 	if err != nil {
 		c.noteFailure(err)
-		return infoAnswer{down: beganAt(err)}
+		return infoAnswer{}
 	}
 	c.noteReplies(reply)
 	if resp.IsError(reply) { // no right to ask, or not now

@@ -63,9 +63,8 @@ const (
 	lastAnswers = 200 * time.Millisecond
 
 	// unknownTime is after how long a command that no server knows is asked for again: a
-	// module may be loaded meanwhile. failedTime is the same if no node has answered.
+	// module may be loaded meanwhile.
 	unknownTime = time.Minute
-	failedTime  = 2 * time.Second
 
 	// strangerTime is how long a node stays that a redirect has named and no map holds. It may
 	// be about to get its first slot. If it is dead, this is remembered with it.

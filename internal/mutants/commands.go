@@ -14,7 +14,7 @@ var commands = []promise{
 		{fault: "an unknown command is routed by a guess", at: "internal/engine.Client.Exec",
 			by: never("unknown"), tests: "./cluster TestUnknownCommandsAreAskedFor"},
 		{fault: "a busy connection counts as an outage for those that ask what a command is", at: "internal/engine.Client.askNodes",
-			by: drop("since"), tests: "./cluster TestUnknownCommandWaitsForBusyConnections"},
+			by: drop("slow"), tests: "./cluster TestUnknownCommandWaitsForBusyConnections"},
 	}},
 	{"a command that blocks has a connection of its own", []mutant{
 		{fault: "a blocking command holds up a lane of a pool", at: "internal/wire.Request.Exchange",

@@ -19,8 +19,8 @@ var outages = []promise{
 			by: instead("before.Lost(int32(slot), now)", "now"), tests: "./cluster TestNoOwnerWindow"},
 		{fault: "a slot that MOVED gave an owner has the old window when it is lost again", at: "internal/slots.Table.Lost",
 			by: instead("ok && t.Owner[slot] == NoOwner", "ok"), tests: "./internal/slots TestLost"},
-		{fault: "the first use of an unknown command has a window of its own", at: "internal/engine.lookup.fail",
-			by: never("nodes", "0"), tests: "./cluster TestUnknownCommandWhileNodesAreDead"},
+		{fault: "an unknown command is asked for as long as its context lasts", at: "internal/engine.Client.learned",
+			by: always("l.slow"), tests: "./cluster TestUnknownCommandWhileNodesAreDead"},
 	}},
 	{"calls last through a failover", []mutant{
 		{fault: "calls give up before a failover is over", at: "internal/attempt.Outage.MayRetry",
