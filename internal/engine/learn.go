@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -212,15 +213,8 @@ func (c *Client) infoNodes() []*node {
 			nodes = append(nodes, n)
 		}
 	}
-	var answering, others []*node
-	for _, n := range nodes {
-		if n.Answers(true) {
-			answering = append(answering, n)
-		} else {
-			others = append(others, n)
-		}
-	}
-	nodes = append(answering, others...)
+	silent := c.silentNodes()
+	slices.SortStableFunc(nodes, func(a, b *node) int { return cmp.Compare(silent[a.addr], silent[b.addr]) })
 	return nodes[:min(maxInfoNodes, len(nodes))]
 }
 

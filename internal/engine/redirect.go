@@ -22,8 +22,8 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	if slot != int32(to.Slot) {
 		return attempt.Stands
 	}
-	at := x.targetOf(to)
-	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
+	place := x.placeOf(to)
+	if f := to.From(addr, place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
 	}
 	most := x.client.cfg.MaxRedirects
@@ -31,8 +31,8 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 		return attempt.Stands
 	}
 	var n *node
-	if a.hops < most { // else servers that have not heard the same of the slot yet redirect in a circle
-		n = x.nodeAt(at)
+	if place != "" && a.hops < most { // else servers that have not heard the same of the slot yet redirect in a circle
+		n = x.client.node(place)
 	}
 	if n == nil { // also if there are too many nodes that no map has: the next refresh makes room
 		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)
@@ -51,32 +51,16 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	return attempt.Follow
 }
 
-// A redirectTarget is where a redirect leads. It is looked up once for commands that are judged
-// together.
-type redirectTarget struct {
-	place string // "": nowhere
-	node  *node  // nil: none was asked for, or there is none
-	asked bool
-}
-
-// targetOf returns where a redirect leads.
-func (x *retry) targetOf(to slots.Redirect) *redirectTarget {
+// placeOf returns the address that a redirect leads to, as it is dialled; "" if it leads nowhere.
+// AddrMap is asked once for commands that are judged together.
+func (x *retry) placeOf(to slots.Redirect) string {
 	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
-	l, ok := x.targets[at]
+	place, ok := x.places[at]
 	if !ok {
-		l = &redirectTarget{place: x.client.dialAddr(x.ctx, to)}
-		x.targets[at] = l
+		place = x.client.dialAddr(x.ctx, to)
+		x.places[at] = place
 	}
-	return l
-}
-
-// nodeAt returns the node there, nil if there is none.
-func (x *retry) nodeAt(l *redirectTarget) *node {
-	if !l.asked && l.place != "" {
-		l.node = x.client.node(l.place)
-	}
-	l.asked = true
-	return l.node
+	return place
 }
 
 // target returns where the command goes: to where a redirect sent it or, since commands must keep

@@ -27,13 +27,13 @@ type retry struct {
 	flight  *flight
 	how     How
 
-	histories       []history                          // of each command; the request's, too
-	bySlot          map[int32]route                    // of MOVED, and of replicas
-	byKey           map[string]route                   // of ASK, which is about one key only
-	moves           []move                             // what the MOVED that were judged last said
-	targets         map[slots.NodeAddr]*redirectTarget // of redirects, looked up once for commands that are judged together
-	avoid           []*node                            // replicas that have not answered
-	givesUpReplicas bool                               // while giveUpReplicas judges what replicas have not answered
+	histories       []history                 // of each command; the request's, too
+	bySlot          map[int32]route           // of MOVED, and of replicas
+	byKey           map[string]route          // of ASK, which is about one key only
+	moves           []move                    // what the MOVED that were judged last said
+	places          map[slots.NodeAddr]string // that redirects lead to, see placeOf
+	avoid           []*node                   // replicas that have not answered
+	givesUpReplicas bool                      // while giveUpReplicas judges what replicas have not answered
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next attempt, in order
@@ -79,7 +79,7 @@ func (x *retry) begin(ctx context.Context) {
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
 	x.sent = r.began
-	x.bySlot, x.byKey, x.targets = make(map[int32]route), make(map[string]route), make(map[slots.NodeAddr]*redirectTarget)
+	x.bySlot, x.byKey, x.places = make(map[int32]route), make(map[string]route), make(map[slots.NodeAddr]string)
 	x.replaced = make(map[*nodepool.Node]bool)
 	for i, p := range r.places {
 		x.histories[i].tries = 1
@@ -178,7 +178,7 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
-	clear(x.targets) // one may have left since, and come back as another
+	clear(x.places) // AddrMap may say something else
 	clear(x.replaced)
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
