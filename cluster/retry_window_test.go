@@ -327,6 +327,19 @@ func TestNoOwnerWindow(t *testing.T) {
 	})
 }
 
+// TestSlotHasAnOwnerAgain: a slot without an owner gets one while no call asks for it. The next call
+// does not rely on the old map.
+func TestSlotHasAnOwnerAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA)
+		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		w.set(func() { w.slots = mapOf(nodeA) })
+		time.Sleep(time.Minute)
+		require.NoError(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", keyOf(1, 2))))
+	})
+}
+
 // TestReadsDoNotHideWrites: a node that reads and does not write has an outage
 // for writes all the time, whatever it says of writes that are wrong.
 func TestReadsDoNotHideWrites(t *testing.T) {

@@ -31,6 +31,7 @@ type Table[N Node] struct {
 	learned  bool          // MOVED has taught something since
 
 	lost map[int]time.Time // since when slots have had no owner; MOVED may have taught one since
+	made time.Time         // when Follows was called
 
 	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
 	homeReplica N      // the same for those that go to replicas; nil if there are none
@@ -200,19 +201,28 @@ func (t *Table[N]) Follows(before *Table[N], now time.Time) {
 	if t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {
 		t.Version++
 	}
-	t.lost = make(map[int]time.Time)
+	t.made, t.lost = now, make(map[int]time.Time)
 	for slot, owner := range t.Owner {
-		if owner == NoOwner {
-			t.lost[slot] = before.Lost(int32(slot), now)
+		if owner != NoOwner {
+			continue
 		}
+		since, ok := before.lost[slot]
+		if !ok || before.Owner[slot] != NoOwner {
+			since = now
+		}
+		t.lost[slot] = since
 	}
 }
 
-// Lost returns since when the slot has had no owner; now if t does not know. Slot 0 stands for a
-// command without a key: it has no node only if no slot has one.
+// oldTable is when a table proves no more that a slot has no owner. Calls for such a slot ask for maps
+// more often.
+const oldTable = 2 * time.Second
+
+// Lost returns since when the slot has had no owner; now if t does not know, or if it is so old that the slot
+// may have an owner again. Slot 0 stands for a command without a key: it has no node only if no slot has one.
 func (t *Table[N]) Lost(slot int32, now time.Time) time.Time {
 	slot = max(slot, 0)
-	if since, ok := t.lost[int(slot)]; ok && t.Owner[slot] == NoOwner {
+	if since, ok := t.lost[int(slot)]; ok && t.Owner[slot] == NoOwner && now.Sub(t.made) < oldTable {
 		return since
 	}
 	return now

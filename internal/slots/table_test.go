@@ -119,9 +119,14 @@ func TestLost(t *testing.T) {
 	require.EqualValues(t, 1, lost(NoKey), "slot 0 stands for it")
 	require.EqualValues(t, 2, lost(19))
 	table = table.WithOwners([]Move[*server]{{Slot: 9, To: a}})
+	require.EqualValues(t, 2, lost(9), "MOVED has taught an owner")
 	next(20, Count-1)
 	require.EqualValues(t, 3, lost(9))
 	require.EqualValues(t, 1, lost(8))
 	now++
 	require.EqualValues(t, 4, lost(20), "it has an owner, as far as the table knows")
+	now += 2
+	require.EqualValues(t, 6, lost(8), "the table is too old to tell")
+	next(20, Count-1)
+	require.EqualValues(t, 1, lost(8), "the next one knows")
 }
