@@ -43,8 +43,8 @@ const (
 	oddPatience = 5 * time.Second
 
 	// askTime bounds three questions: ROLE to the primary that a Sentinel names (see
-	// refresher.patience), COMMAND INFO to all nodes together, and Config.AddrMap for a redirect. A refresh or a command waits for the answer, and a server that
-	// is well needs a few round trips.
+	// refresher.patience), COMMAND INFO to all nodes together, and Config.AddrMap for a redirect. A
+	// refresh or a command waits for the answer, and a server that is well needs a few round trips.
 	askTime = time.Second
 
 	// seedsWait is how long the first contact waits for other seeds once one has given a map

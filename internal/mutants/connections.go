@@ -96,9 +96,9 @@ var connections = []promise{
 		{fault: "dials stay spaced when nothing dies young any more", at: "internal/nodepool.Pool.judgeLocked",
 			by: never("spaced"), tests: "./internal/nodepool TestPauseEndsWithItsReason"},
 	}},
-	{"connections are replaced with pauses", []mutant{
-		{fault: "each call that meets a replica replaces the connections", at: "internal/nodepool.Pool.renew",
-			by: always("renewPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
+	{"connections are replaced with growing pauses", []mutant{
+		{fault: "connections are replaced each second for ever", at: "internal/nodepool.renewals.note",
+			by: instead("min(2*r.pause, maxRenewPause)", "firstPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
 	}},
 	{"statistics count replies of the server only, each once", []mutant{
 		{fault: "a command that is refused before it is sent is told as a success", at: "internal/wire.Request.Exchange",

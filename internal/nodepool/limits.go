@@ -54,9 +54,11 @@ const (
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second
 
-	// renewPause is the least time between two renewals of all connections, so that many
-	// callers with the same complaint cause one.
-	renewPause = time.Second
+	// firstPause is the least time between two renewals of all connections, so that many
+	// callers with the same complaint cause one. The pause doubles while renewals do not help, up to
+	// maxRenewPause.
+	firstPause    = time.Second
+	maxRenewPause = 16 * time.Second
 
 	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.
 	loginAge = time.Minute

@@ -165,7 +165,7 @@ func (n *Node) Quiet() bool {
 // Renew replaces the connections, each when nothing is in flight on it, because a
 // server's reply says that the address may lead to another server now. Dedicated ones leave
 // when they are returned, and those that are being dialled when they join. The first renewal is
-// immediate. There is a second at least between two. See [Node.Replace] and
+// immediate. Those that follow are spaced by 1, 2, 4, up to 16 s. See [Node.Replace] and
 // [Node.Readmit] for what is known for certain.
 //
 // Renew reports whether connections were replaced since the time, or are now: then what a server has

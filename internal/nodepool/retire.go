@@ -23,7 +23,7 @@ func (p *Pool) renew(since time.Time) (renewed bool) {
 	if !since.IsZero() && p.renewals.last.After(since) {
 		return true
 	}
-	if now.Sub(p.renewals.last) >= renewPause && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
+	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
 		return true
 	}
@@ -44,7 +44,8 @@ func (p *Pool) readmit() {
 func (p *Pool) replace() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(*member) bool { return true })
-	p.renewals.note(time.Now())
+	p.renewals.last = time.Now()
+	p.renewals.number++
 	p.mu.Unlock()
 }
 
@@ -73,9 +74,20 @@ func (m *member) outdatedLocked() bool {
 type renewals struct {
 	number uint64 // of the last one
 	last   time.Time
+	pause  time.Duration // after it
 }
 
-func (r *renewals) note(now time.Time) { *r = renewals{r.number + 1, now} }
+func (r *renewals) due(now time.Time) bool { return now.Sub(r.last) >= r.pause }
+
+func (r *renewals) note(now time.Time) {
+	if now.Sub(r.last) < 2*r.pause {
+		r.pause = min(2*r.pause, maxRenewPause)
+	} else {
+		r.pause = firstPause
+	}
+	r.last = now
+	r.number++
+}
 
 // retire is [Node.Retire] for one pool.
 func (p *Pool) retire() {
