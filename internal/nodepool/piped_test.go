@@ -112,11 +112,11 @@ func TestIdleDedicatedClose(t *testing.T) {
 // TestPauseEndsWithItsReason: a restart ends all connections of a pool that has just opened. They died young, so
 // dials are spaced, but not for longer than that says something.
 func TestPauseEndsWithItsReason(t *testing.T) {
-	overPipes(t, Fixed{Size: 20, Options: Options{MaxBackoff: 30 * time.Second}}, lanes.Dialer{}, func(t *testing.T, p *Node, s *piped) {
+	overPipes(t, Fixed{Size: 50, Options: Options{MaxBackoff: time.Hour}}, lanes.Dialer{}, func(t *testing.T, p *Node, s *piped) {
 		time.Sleep(100 * time.Millisecond)
-		require.Equal(t, 20, s.cut())
+		require.Equal(t, 50, s.cut())
 		time.Sleep(2 * time.Second)
-		require.Equal(t, 20, p.Stats().Open)
+		require.Equal(t, 50, p.Stats().Open)
 	})
 }
 

@@ -313,6 +313,9 @@ func (w *world) end() {
 	}
 	left := w.net.Open("")
 	w.rec.note(func(h *History) { h.Left = left })
+	if w.settings.Dialing == late { // such dials end by themselves
+		time.Sleep(simnet.LongestDial)
+	}
 }
 
 // watchMap asks the client for its map now and then.

@@ -16,6 +16,9 @@ const retry = time.Second
 // of Linux.
 const retries = 6
 
+// LongestDial is how long a dial lasts at most whose context does not end.
+const LongestDial = retry << (retries + 1)
+
 // Dialer returns what connects as the named dialler does.
 func (n *Network) Dialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
