@@ -168,8 +168,8 @@ func aging(age time.Duration) map[string]cluster.Config {
 	}
 }
 
-// TestNoConnectionOutlivesItsToken: with a MaxAge below the life of a token, a server that cuts
-// connections whose token has expired cuts none, and no call fails.
+// TestNoConnectionOutlivesItsToken: a server cuts each connection when its token expires. With a
+// MaxAge below the life of a token it never has to, and no call fails.
 func TestNoConnectionOutlivesItsToken(t *testing.T) {
 	for name, c := range aging(10 * time.Minute) {
 		t.Run(name, func(t *testing.T) {

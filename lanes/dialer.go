@@ -34,8 +34,8 @@ type Dialer struct {
 	// connection that its user has changed, for example by SELECT, is closed and not restored if its
 	// credentials are more than a minute old.
 	//
-	// A server may cut a connection when its token ends. Set MaxAge in pool.Options below the life
-	// of a token: connections are then replaced in time.
+	// A server may cut a connection when its token ends. Set MaxAge in pool.Options to less than a
+	// token lasts: connections are then replaced in time.
 	Credentials func(ctx context.Context) (username, password string, err error)
 
 	// TLS, if not nil, is used for every connection. An empty ServerName is

@@ -154,7 +154,7 @@ var (
 		counter, []string{"result"}}
 )
 
-// clientMetrics are what a Collector exports besides poolMetrics.
+// A Collector exports clientMetrics and poolMetrics.
 var clientMetrics = [...]*metric{
 	&lanesMetric, &laneInFlightMetric, &resizesMetric, &slowInFlightMetric, &dialsMetric, &closedMetric, &errorRepliesMetric,
 	&sentMetric, &receivedMetric, &slotsMetric, &redirectsMetric, &retriesMetric, &refreshesMetric,

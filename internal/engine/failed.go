@@ -14,11 +14,11 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Each failure asks for a refresh of the map, on whatever path it leaves the engine: that
-// of a request (Client.end), of a dedicated connection or a stream (dedicatedConn, dedicatedAction.perform),
-// of a client of one node (nodeConn), of a question about a command (askNode),
-// and of a call that is not made (Client.Hopeless). Without this, a side path keeps asking a
-// node that has left the cluster until the next regular refresh.
+// Each failure asks for a refresh of the map, on whatever path it leaves the engine: requests
+// (Client.end), dedicated connections and streams (dedicatedConn, dedicatedAction.perform), clients
+// for one node (nodeConn), questions about commands (askNode), and calls that are not made
+// (Client.Hopeless). Without this, a side path keeps asking a node that has left the cluster until
+// the next regular refresh.
 
 // noteFailure asks for a refresh because of err, unless that says nothing of the cluster.
 func (c *Client) noteFailure(err error) {

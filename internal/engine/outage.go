@@ -30,7 +30,7 @@ const (
 
 // A site is where an outage is: a node, for commands of one class, or a slot.
 type site struct {
-	addr  string // of a node; "": a slot is meant
+	addr  string // the node; "": the site is a slot
 	class class
 	slot  int32
 }

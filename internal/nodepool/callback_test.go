@@ -65,8 +65,8 @@ func TestStrategyMayAskThePool(t *testing.T) {
 	})
 }
 
-// TestPanickingStrategy: a strategy that panics costs those whose batches it was asked about, with
-// an error that names it, and nobody else. It is not asked about those who wait.
+// TestPanickingStrategy: a batch fails if the strategy panics for it, with an error that names the
+// strategy. Other batches do not fail. Batches that wait never reach the strategy.
 func TestPanickingStrategy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		maybe, on := rude()

@@ -14,7 +14,7 @@ import (
 
 const (
 	tokenLife = 30 * time.Second
-	tokenAge  = 5 * time.Second // of a connection at most
+	tokenAge  = 5 * time.Second // connections are not older
 )
 
 // chooseTokens chooses whether passwords end.

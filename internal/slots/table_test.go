@@ -97,8 +97,8 @@ func TestReplicaOfASlot(t *testing.T) {
 	}
 }
 
-// TestLost: a slot is lost since the first map without an owner for it, whatever is lost later. One that
-// had an owner meanwhile is lost anew.
+// TestLost: a slot is lost since the first map without an owner for it, whatever is lost later. If it
+// had an owner in between, it is lost since the next map without one.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	a := &server{addr: "a"}

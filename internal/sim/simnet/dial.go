@@ -16,7 +16,7 @@ const retry = time.Second
 // of Linux.
 const retries = 6
 
-// LongestDial is how long a dial lasts at most whose context does not end.
+// LongestDial bounds how long a dial lasts if its context does not end.
 const LongestDial = retry << (retries + 1)
 
 // Dialer returns what connects as the named dialler does.
