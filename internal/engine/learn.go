@@ -3,13 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -237,7 +237,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) infoAnswer {
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {
-		c.journal.Note(slog.LevelWarn, "reply to COMMAND INFO not understood", "node", n.addr, "command", name, "error", err)
+		c.journal.Note(guard.InfoNotRead, n.addr, name, err)
 	}
 	return infoAnswer{rule: rule, answered: true}
 }

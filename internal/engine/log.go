@@ -3,11 +3,11 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -16,7 +16,7 @@ func (r *refresher) noteRefreshed(err error) {
 	now := time.Now()
 	switch {
 	case err == nil && !r.failing.IsZero():
-		r.client.journal.Note(slog.LevelInfo, "refresh succeeded again", "after", now.Sub(r.failing))
+		r.client.journal.Note(guard.RefreshSucceeded, now.Sub(r.failing))
 		r.failing = time.Time{}
 		r.failed.Over()
 	case err == nil || r.client.ctx.Err() != nil:
@@ -25,7 +25,7 @@ func (r *refresher) noteRefreshed(err error) {
 			r.failing = now
 		}
 		if n, due := r.failed.Due(now); due {
-			r.client.journal.Note(slog.LevelWarn, "refresh failed", "failures", n, "error", err)
+			r.client.journal.Note(guard.RefreshFailed, n, err)
 		}
 		r.client.journal.Panicked(err)
 	}
@@ -45,7 +45,7 @@ func (r *refresher) noteMoved() {
 	}
 	if _, due := r.moved.Due(time.Now()); due {
 		r.told = after
-		r.client.journal.Note(slog.LevelInfo, "slots moved", "slots", change.Moved, "shifts", describe(change))
+		r.client.journal.Note(guard.SlotsMoved, change.Moved, describe(change))
 	}
 }
 
@@ -72,6 +72,6 @@ func (r *refresher) logSkips(by string, skips []slots.Skip) {
 			continue
 		}
 		r.skipped[what] = true
-		r.client.journal.Note(slog.LevelWarn, "a node is left out of the map of the slots", "node", s.Node, "reason", s.Reason, "told_by", by)
+		r.client.journal.Note(guard.NodeLeftOut, s.Node, s.Reason, by)
 	}
 }

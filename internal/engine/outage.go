@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"math"
 	"strconv"
 	"sync"
@@ -90,12 +89,6 @@ type nodeOutages struct {
 	told time.Time // since when, by what the log was told; zero: it was told nothing
 }
 
-// How outages end, as the log says it.
-const (
-	isOver      = "outage over"
-	isForgotten = "outage not met any more"
-)
-
 // note returns the outage that a command has met at a node, which began now
 // unless it is known, or since says otherwise. The code is that with which the server
 // has refused the command; "" if it was not sent.
@@ -123,14 +116,15 @@ func (t *outages) note(at site, code string, since, now time.Time) outage {
 	}
 	if of.told.IsZero() && now.Sub(known.Since) >= lasting {
 		of.told = known.Since
-		t.log.Note(slog.LevelWarn, "outage", "where", at.String(), "for", now.Sub(known.Since), "commands", cmp.Or(code, "not sent"),
-			"requests", "are retried within RetryWindow, then fail at once")
+		t.log.Note(guard.Outage, at.String(), now.Sub(known.Since), cmp.Or(code, "not sent"),
+			"are retried within RetryWindow, then fail at once")
 	}
 	return *known
 }
 
-// endLocked ends those of the node's outages that have ended, in the way that how says.
-func (t *outages) endLocked(addr, how string, ended func(*outage) bool) {
+// endLocked ends those of the node's outages that have ended. The log has the line over if
+// none is left.
+func (t *outages) endLocked(addr string, over guard.Line, ended func(*outage) bool) {
 	of := t.at[addr]
 	if of == nil {
 		return
@@ -146,7 +140,7 @@ func (t *outages) endLocked(addr, how string, ended func(*outage) bool) {
 	delete(t.at, addr)
 	t.open.Store(int32(len(t.at)))
 	if !of.told.IsZero() {
-		t.log.Note(slog.LevelInfo, how, "where", site{addr: addr}.String(), "after", time.Since(of.told))
+		t.log.Note(over, site{addr: addr}.String(), time.Since(of.told))
 	}
 }
 
@@ -157,7 +151,7 @@ func (t *outages) forgetLocked(now time.Time) {
 	}
 	t.swept = now
 	for addr := range t.at {
-		t.endLocked(addr, isForgotten, func(known *outage) bool { return now.Sub(known.heard) > forgetOutage })
+		t.endLocked(addr, guard.OutageForgotten, func(known *outage) bool { return now.Sub(known.heard) > forgetOutage })
 	}
 }
 
@@ -173,7 +167,7 @@ func (t *outages) moved(before, now *topology) {
 	defer t.mu.Unlock()
 	for addr := range owners(now) {
 		if !owned[addr] {
-			t.endLocked(addr, isForgotten, func(*outage) bool { return true })
+			t.endLocked(addr, guard.OutageForgotten, func(*outage) bool { return true })
 		}
 	}
 }
@@ -195,7 +189,7 @@ func owners(t *topology) map[string]bool {
 // ends outages of classes up to this one: such commands run where this one did. It ends all
 // outages in which nothing could be sent.
 func (t *outages) answeredLocked(addr string, by class, sent uint64) {
-	t.endLocked(addr, isOver, func(known *outage) bool {
+	t.endLocked(addr, guard.OutageOver, func(known *outage) bool {
 		return known.endsWith(sent) && (known.class <= by || known.unsent)
 	})
 }

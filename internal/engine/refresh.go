@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -357,7 +356,7 @@ func (r *refresher) logFlaw(addr string, flaw slots.Flaw) {
 	}
 	if r.strange[addr] != flaw && r.client.topology.Load().Map != nil {
 		r.strange[addr] = flaw
-		r.client.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", flaw.String())
+		r.client.journal.Note(guard.MapNotUsed, addr, flaw.String())
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -32,7 +32,7 @@ func (c *Client) start(ctx context.Context) error {
 		case err == nil || ctx.Err() != nil || !willPass(err, time.Since(began) < oddPatience):
 			return err
 		}
-		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
+		c.journal.Note(guard.NotReady, err)
 		unready = err
 		_ = c.wait(ctx, startPause(attempts), nil) // the next attempt ends at once if the context has ended
 	}

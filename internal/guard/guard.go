@@ -9,7 +9,6 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 )
 
@@ -59,6 +58,6 @@ func (j *Journal) Panicked(err error) {
 	}
 	var p *PanicError
 	if errors.As(err, &p) {
-		j.Note(slog.LevelError, "callback panicked", "callback", p.Callback, "panic", p.Value, "stack", p.Stack)
+		j.Note(Panicked, p.Callback, p.Value, p.Stack)
 	}
 }

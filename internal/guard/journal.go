@@ -27,9 +27,8 @@ type Journal struct {
 }
 
 type line struct {
-	level   slog.Level
-	message string
-	args    []any
+	Line
+	values []any
 }
 
 // NewJournal returns a journal for the log, nil for none. A panic of the log costs the line.
@@ -40,9 +39,9 @@ func NewJournal(log *slog.Logger) *Journal {
 	return &Journal{log: log, ended: make(chan struct{})}
 }
 
-// Note adds a line, with arguments as those of slog.Logger.Log. Durations are rounded to
+// Note adds a line, with a value for each of its attributes. Durations are rounded to
 // milliseconds. It never blocks.
-func (j *Journal) Note(level slog.Level, message string, args ...any) {
+func (j *Journal) Note(l Line, values ...any) {
 	if j == nil || j.log.Handler() == slog.DiscardHandler {
 		return
 	}
@@ -55,12 +54,12 @@ func (j *Journal) Note(level slog.Level, message string, args ...any) {
 		j.dropped++
 		return
 	}
-	for i, arg := range args {
-		if d, ok := arg.(time.Duration); ok {
-			args[i] = d.Round(time.Millisecond)
+	for i, v := range values {
+		if d, ok := v.(time.Duration); ok {
+			values[i] = d.Round(time.Millisecond)
 		}
 	}
-	j.lines = append(j.lines, line{level, message, args})
+	j.lines = append(j.lines, line{l, values})
 	if !j.writing {
 		j.writing = true
 		go j.write()
@@ -82,7 +81,7 @@ func (j *Journal) write() {
 func (j *Journal) tell(l line) {
 	var err error // there is nowhere to log a panic of the log
 	defer Catch("slog.Handler", &err)
-	j.log.Log(context.Background(), l.level, l.message, l.args...)
+	j.log.Log(context.Background(), l.Level, l.Message, l.args(l.values)...)
 }
 
 // take returns the lines that are to be written. If there are none, the goroutine
@@ -93,7 +92,7 @@ func (j *Journal) take() []line {
 	lines := j.lines
 	j.lines = nil
 	if j.dropped > 0 { // behind the lines that they came after
-		lines = append(lines, line{slog.LevelWarn, "lines dropped: the log is too slow", []any{"lines", j.dropped}})
+		lines = append(lines, line{LinesDropped, []any{j.dropped}})
 		j.dropped = 0
 	}
 	if len(lines) == 0 {

@@ -38,13 +38,13 @@ func TestJournalOfAStuckLog(t *testing.T) {
 		var lines []string
 		log := stuck{make(chan struct{}), &lines}
 		j := NewJournal(slog.New(log))
-		j.Note(slog.LevelInfo, "a line")
+		j.Note(OutageOver)
 		synctest.Wait() // the log has it
 		for range 3 * maxLines {
-			j.Note(slog.LevelInfo, "a line")
+			j.Note(OutageOver)
 		}
 		written := j.Close()
-		j.Note(slog.LevelInfo, "too late")
+		j.Note(NotReady)
 		synctest.Wait()
 		select {
 		case <-written:
@@ -55,7 +55,7 @@ func TestJournalOfAStuckLog(t *testing.T) {
 		<-written
 		require.Len(t, lines, 1+maxLines+1)
 		require.Equal(t, fmt.Sprint("lines dropped: the log is too slow lines=", 2*maxLines), lines[1+maxLines])
-		require.NotContains(t, lines, "too late")
+		require.NotContains(t, lines, NotReady.Message, "it came too late")
 		<-j.Close() // again
 	})
 }
@@ -66,24 +66,30 @@ func TestJournalIsInOrder(t *testing.T) {
 	var text bytes.Buffer
 	j := NewJournal(slog.New(slog.NewTextHandler(&text, nil)))
 	for i := range 100 {
-		j.Note(slog.LevelWarn, "line", "i", i)
+		j.Note(LinesDropped, i)
 	}
 	<-j.Close()
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	require.Len(t, lines, 100)
 	for i, line := range lines {
-		require.True(t, strings.HasSuffix(line, fmt.Sprint(" level=WARN msg=line i=", i)), line)
+		require.True(t, strings.HasSuffix(line, fmt.Sprint(` level=WARN msg="lines dropped: the log is too slow" lines=`, i)), line)
 	}
+}
+
+// TestLineWithOtherValues: a value too many, or too few, costs no other.
+func TestLineWithOtherValues(t *testing.T) {
+	require.Equal(t, []any{"where", 1, "after", 2, "!BADKEY", 3}, OutageOver.args([]any{1, 2, 3}))
+	require.Equal(t, []any{"where", 1}, OutageOver.args([]any{1}))
 }
 
 // TestJournalWithoutALog: nothing is kept where nobody reads it.
 func TestJournalWithoutALog(t *testing.T) {
 	var none *Journal
-	none.Note(slog.LevelInfo, "a line")
+	none.Note(OutageOver)
 	<-none.Close()
 	for name, log := range map[string]*slog.Logger{"nil": nil, "none": slog.New(slog.DiscardHandler)} {
 		j := NewJournal(log)
-		require.Zero(t, testing.AllocsPerRun(100, func() { j.Note(slog.LevelInfo, "a line") }), name)
+		require.Zero(t, testing.AllocsPerRun(100, func() { j.Note(OutageOver) }), name)
 		<-j.Close()
 	}
 }
@@ -94,7 +100,7 @@ func TestJournalOfARudeLog(t *testing.T) {
 		j := NewJournal(slog.New(rude{in}))
 		var notes sync.WaitGroup
 		for range 10 {
-			notes.Go(func() { j.Note(slog.LevelInfo, "a line") })
+			notes.Go(func() { j.Note(OutageOver) })
 		}
 		notes.Wait()
 		<-j.Close()
@@ -137,8 +143,8 @@ func TestJournalRoundsDurations(t *testing.T) {
 		log := stuck{make(chan struct{}), &lines}
 		close(log.release)
 		j := NewJournal(slog.New(log))
-		j.Note(slog.LevelInfo, "outage over", "after", d)
+		j.Note(OutageOver, "node a:1", d)
 		<-j.Close()
-		require.Equal(t, []string{"outage over after=" + want}, lines)
+		require.Equal(t, []string{"outage over where=node a:1 after=" + want}, lines)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 )
 
@@ -13,21 +14,16 @@ import (
 // failAtOnce is what happens to commands for a server that is down or suspect.
 const failAtOnce = "fail at once"
 
-// note adds a line about the server.
-func (p *Pool) note(level slog.Level, message string, args ...any) {
-	p.journal.Note(level, message, append([]any{"addr", p.addr}, args...)...)
-}
-
-// noteStateLocked adds a line about what the server is. The pools beside the main one
-// see the same.
-func (p *Pool) noteStateLocked(level slog.Level, message string, args ...any) {
+// noteStateLocked adds a line about what the server is, with its address and these values.
+// The pools beside the main one see the same.
+func (p *Pool) noteStateLocked(line guard.Line, values ...any) {
 	if p.closed || p.retired {
 		return
 	}
 	if p.beside() {
-		level = slog.LevelDebug
+		line.Level = slog.LevelDebug
 	}
-	p.note(level, message, args...)
+	p.journal.Note(line, append([]any{p.addr}, values...)...)
 }
 
 // noteDialFailedLocked adds a line about the first connection that could not be had,
@@ -37,7 +33,7 @@ func (p *Pool) noteDialFailedLocked(err error) {
 		return
 	}
 	if n, due := p.failures.Due(time.Now()); due {
-		p.noteStateLocked(slog.LevelWarn, "dial failed", "failures", n, "error", err)
+		p.noteStateLocked(guard.DialFailed, n, err)
 	}
 }
 
@@ -45,7 +41,7 @@ func (p *Pool) noteDialFailedLocked(err error) {
 // there is no other that ends that. It must be called before the pool is retired.
 func (p *Pool) noteRetiredLocked() {
 	if p.health.State() != health.Up {
-		p.noteStateLocked(slog.LevelInfo, "server not used any more", "after", time.Since(p.health.Since()))
+		p.noteStateLocked(guard.ServerNotUsed, time.Since(p.health.Since()))
 	}
 }
 
@@ -55,12 +51,12 @@ func (p *Pool) noteOutageLocked(was, is health.State) {
 	after := time.Since(p.health.Since())
 	switch {
 	case is == health.Suspect:
-		p.noteStateLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection", "commands", failAtOnce)
+		p.noteStateLocked(guard.ServerSuspect, failAtOnce)
 	case is == health.Down:
-		p.noteStateLocked(slog.LevelWarn, "server down", "error", p.health.Failure().Err, "commands", failAtOnce)
+		p.noteStateLocked(guard.ServerDown, p.health.Failure().Err, failAtOnce)
 	case was == health.Down:
-		p.noteStateLocked(slog.LevelInfo, "server up again", "after", after)
+		p.noteStateLocked(guard.ServerUp, after)
 	default:
-		p.noteStateLocked(slog.LevelInfo, "server not suspect any more", "after", after)
+		p.noteStateLocked(guard.ServerNotSuspect, after)
 	}
 }

@@ -1,10 +1,10 @@
 package nodepool
 
 import (
-	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -46,7 +46,7 @@ func (m *member) Closed(l *wire.Lane) {
 		p.leftLocked(m, err)
 	}
 	if !p.closed && !p.retired {
-		p.note(slog.LevelDebug, "connection closed", "reason", closeReason(err), "error", err)
+		p.journal.Note(guard.ConnClosed, p.addr, closeReason(err), err)
 	}
 	p.mu.Unlock()
 }

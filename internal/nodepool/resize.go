@@ -1,10 +1,10 @@
 package nodepool
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 )
 
@@ -140,8 +140,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 		c.shrinks++
 	}
 	c.resize(to)
-	p.noteStateLocked(slog.LevelInfo, "pool resized", "from", c.last.From, "to", to,
-		"reason", why, "saturation", c.last.Saturation, "waiters", s.waiters)
+	p.noteStateLocked(guard.Resized, c.last.From, to, why, c.last.Saturation, s.waiters)
 }
 
 // trimLocked takes connections that are not wanted any more away from callers.

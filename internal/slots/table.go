@@ -214,10 +214,6 @@ func (t *Table[N]) Follows(before *Table[N], now time.Time) {
 	}
 }
 
-// oldTable is when a table proves no more that a slot has no owner. Calls for such a slot ask for maps
-// more often.
-const oldTable = 2 * time.Second
-
 // Lost returns since when the slot has had no owner; now if t does not know, or if it is so old that the slot
 // may have an owner again. Slot 0 stands for a command without a key: it has no node only if no slot has one.
 func (t *Table[N]) Lost(slot int32, now time.Time) time.Time {
