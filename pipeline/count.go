@@ -37,9 +37,9 @@ import (
 // value was 0. Then Do asks for its time to live (PTTL), and sets it if there is none (EXPIRE): one
 // or two more round trips. A key with another total and without a time to live gets none.
 //
-// A key may be left without a time to live if the outcome of INCRBY is unknown and the key expired
-// just before it, if the server refuses SET but runs INCRBY, or if PTTL or EXPIRE fails. In the last
-// two cases Do's error says so.
+// If SET fails and the total is n, Do does the same. A key may be left without a time to live only if
+// the outcome of INCRBY is unknown and SET had failed or the key expired between the two, or if PTTL
+// or EXPIRE fails. Do returns an error in all these cases.
 //
 // Both commands count in Len and in Do's error. With a ttl of 0 or less Count is IncrBy. A ttl below
 // a millisecond counts as one. ACL users need SET, INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is
@@ -64,10 +64,10 @@ type counted struct {
 	end            Reply // of PTTL or EXPIRE, if INCRBY may have created the key
 }
 
-// mayBeEndless reports whether INCRBY may have created the key, because the one that SET had found
-// or created expired before. So much time has passed since SET was sent.
+// mayBeEndless reports whether INCRBY may have created the key, because SET failed, or the key that
+// SET had found or created expired before. So much time has passed since SET was sent.
 func (c *counted) mayBeEndless(passed time.Duration) bool {
-	if !c.created.IsNull() && passed < c.ttl {
+	if c.created.Err() == nil && !c.created.IsNull() && passed < c.ttl {
 		return false
 	}
 	total, err := c.total.Int()

@@ -78,6 +78,13 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 	require.NotEqual(t, int64(-1), ttl("late"), "it expired before INCRBY")
 
 	p.Reset()
+	p.Count("unset", 2, time.Minute)
+	set := "SET"
+	refused.Store(&set)
+	require.ErrorContains(t, p.Do(t.Context()), "1 of 2 commands failed")
+	require.InDelta(t, 60, ttl("unset"), 10, "the server refused SET")
+
+	p.Reset()
 	gone = p.Count("gone2", 3, time.Minute)
 	pttl := "PTTL"
 	refused.Store(&pttl)

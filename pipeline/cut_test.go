@@ -20,10 +20,11 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A cutTest sends a pipeline of 20 commands, ten INCRBY with their EXPIRE, over
-// a connection that breaks at some byte, and compares what the caller was told
-// with what the server holds.
+// A cutTest sends a pipeline of 20 commands over a connection that breaks at some byte, and
+// compares what the caller was told with what the server holds. They are ten INCRBY with
+// their EXPIRE, or ten Count, which leaves no key without a time to live.
 type cutTest struct {
+	count  bool
 	server *servers.Cluster
 	proxy  *redistest.Proxy
 	seen   map[string]int
@@ -50,6 +51,10 @@ func (c *cutTest) run(t *testing.T, name string, arm func()) {
 	key := func(i int) string { return fmt.Sprintf("%s:%d", name, i) }
 	for i := range counted {
 		keys = append(keys, key(i))
+		if c.count {
+			totals = append(totals, p.Count(key(i), 7, time.Hour))
+			continue
+		}
 		totals = append(totals, p.IncrBy(key(i), 7))
 		expiries = append(expiries, p.Expire(key(i), time.Hour))
 	}
@@ -58,11 +63,13 @@ func (c *cutTest) run(t *testing.T, name string, arm func()) {
 	var texts []string
 	require.NoError(t, c.server.Nodes()[0].Do(ctx, &texts, "MGET", keys...))
 	failed := 0
-	for i := range counted {
-		told := c.outcome(t, totals[i])
-		if expired := c.outcome(t, expiries[i]); expired != "acknowledged" {
+	for _, r := range expiries {
+		if c.outcome(t, r) != "acknowledged" {
 			failed++
 		}
+	}
+	for i := range counted {
+		told := c.outcome(t, totals[i])
 		held, _ := strconv.ParseInt(texts[i], 10, 64) // 0 of a key that is not there
 		low, high := int64(7), int64(7)
 		switch told {
@@ -78,6 +85,14 @@ func (c *cutTest) run(t *testing.T, name string, arm func()) {
 		require.LessOrEqual(t, held, high, "%s: %s, %s", name, key(i), told)
 	}
 	require.Equal(t, failed > 0, err != nil, "%s: %v", name, err)
+	if !c.count {
+		return
+	}
+	for i := range counted {
+		var left int
+		require.NoError(t, c.server.Nodes()[0].Do(ctx, &left, "TTL", key(i)))
+		require.NotEqual(t, -1, left, "%s: %s has no time to live", name, key(i))
+	}
 }
 
 // outcome says what the caller was told of the command, in one way only.
@@ -97,11 +112,15 @@ func (c *cutTest) outcome(t *testing.T, r pipeline.Reply) string {
 	return told
 }
 
-// cutSizes is the bytes of the pipeline and of its replies for a name of the length
-// that the tests use.
-func cutSizes() (request, replies int) {
+// sizes returns the bytes of the pipeline and of its replies for a name of the length that the
+// tests use.
+func (c *cutTest) sizes() (request, replies int) {
 	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$9\r\nc-00000:0\r\n$1\r\n7\r\n")
 	const expire = len("*3\r\n$6\r\nEXPIRE\r\n$9\r\nc-00000:0\r\n$4\r\n3600\r\n")
+	const set = len("*6\r\n$3\r\nSET\r\n$9\r\nc-00000:0\r\n$1\r\n0\r\n$2\r\nEX\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
+	if c.count {
+		return counted * (set + incrby), counted * len("+OK\r\n:7\r\n")
+	}
 	return counted * (incrby + expire), counted * len(":7\r\n:1\r\n")
 }
 
@@ -121,20 +140,22 @@ func offsets(size int) (offsets []int) {
 // TestCutAtEveryOffset cuts the connection at every byte of the request and of
 // the replies, on the way.
 func TestCutAtEveryOffset(t *testing.T) {
-	request, replies := cutSizes()
-	for d, size := range map[redistest.Direction]int{redistest.ToServer: request, redistest.ToClient: replies} {
-		t.Run(d.String(), func(t *testing.T) {
-			t.Parallel()
-			server := servers.StartServer(t, servers.Options{})
-			c := &cutTest{server, redistest.StartProxy(t, server.Addrs()[0]), make(map[string]int)}
-			for _, n := range offsets(size) {
-				var cut <-chan struct{}
-				c.run(t, fmt.Sprintf("c-%05d", n), func() { cut = c.proxy.CutAfter(d, n) })
-				<-cut
-			}
-			t.Logf("%d offsets: %v", size, c.seen)
-			require.NotZero(t, c.seen["unknown"])
-			require.NotZero(t, c.seen["acknowledged"], "replies that arrived before the cut count")
-		})
+	for name, count := range map[string]bool{"IncrBy and Expire": false, "Count": true} {
+		request, replies := (&cutTest{count: count}).sizes()
+		for d, size := range map[redistest.Direction]int{redistest.ToServer: request, redistest.ToClient: replies} {
+			t.Run(name+" "+d.String(), func(t *testing.T) {
+				t.Parallel()
+				server := servers.StartServer(t, servers.Options{})
+				c := &cutTest{count, server, redistest.StartProxy(t, server.Addrs()[0]), make(map[string]int)}
+				for _, n := range offsets(size) {
+					var cut <-chan struct{}
+					c.run(t, fmt.Sprintf("c-%05d", n), func() { cut = c.proxy.CutAfter(d, n) })
+					<-cut
+				}
+				t.Logf("%d offsets: %v", size, c.seen)
+				require.NotZero(t, c.seen["unknown"])
+				require.NotZero(t, c.seen["acknowledged"], "replies that arrived before the cut count")
+			})
+		}
 	}
 }
