@@ -55,8 +55,7 @@ func TestAllowAtMost(t *testing.T) {
 	}
 }
 
-// TestAllowAtMostIsExact: callers that ask for parts get the limit together, and a key gets its
-// time to live.
+// TestAllowAtMostIsExact: callers that ask for parts get the limit together.
 func TestAllowAtMostIsExact(t *testing.T) {
 	t.Parallel()
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
@@ -81,15 +80,23 @@ func TestAllowAtMostIsExact(t *testing.T) {
 		all.Wait()
 		require.EqualValues(t, 1000, sum.Load(), algorithm)
 	}
-	l := limiterAt(t, cluster.Config{}, patient, addrs)
-	limit := l.must(t, Rule{Name: "FixedWindow", Limit: 1000, Window: mostWindow})
-	p := l.pipe()
-	defer l.unpipe(p)
-	ttl := p.Cmd("PTTL", l.places(limit, time.Now(), "k")[1].String())
-	require.NoError(t, p.Do(t.Context()))
-	left, err := ttl.Int()
-	require.NoError(t, err)
-	require.Positive(t, left)
+}
+
+// TestAllowAtMostGivesATimeToLive: to a key that it creates, and to one that it finds without.
+func TestAllowAtMostGivesATimeToLive(t *testing.T) {
+	t.Parallel()
+	l := limiterAt(t, cluster.Config{}, patient, servers.StartCluster(t, servers.Options{}).Addrs())
+	limit := l.must(t, Rule{Name: "some", Limit: 1000, Window: mostWindow})
+	key := l.places(limit, time.Now(), "k")[1].String()
+	for _, before := range []string{"DEL", "PERSIST"} {
+		require.NoError(t, l.client.Cmd(t.Context(), before, key).Err())
+		n, d := l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
+		require.NoError(t, d.Err)
+		require.EqualValues(t, 3, n)
+		left, err := l.client.Cmd(t.Context(), "PTTL", key).Int()
+		require.NoError(t, err)
+		require.Positive(t, left, before)
+	}
 }
 
 // TestAllowAtMostHasTheLease: hits that the process has reserved are granted as well.

@@ -10,18 +10,24 @@ import (
 
 // The script counts up to ARGV[1] hits in KEYS[1]: as many as fit under ARGV[2], but no more than one in
 // ARGV[3] of those. So nothing is over the limit for a moment, as hits of calls may be. A key without a time
-// to live gets ARGV[4] seconds. The reply has how many hits it counted, and how many there were before, 2^62
-// at most: larger numbers may overflow in a reply.
+// to live gets ARGV[4] seconds before it is counted. The reply has how many hits it counted, and how many
+// there were before, 2^62 at most: larger numbers may overflow in a reply.
 const fittingText = `
-local hits = math.min(math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)), 2^62)
+local old = redis.call("GET", KEYS[1])
+local hits = math.min(math.max(0, tonumber(old or 0)), 2^62)
 local n = math.min(tonumber(ARGV[1]), math.floor((tonumber(ARGV[2]) - hits) / tonumber(ARGV[3])))
 if n <= 0 then
   return {0, hits}
 end
-redis.call("INCRBY", KEYS[1], string.format("%.0f", n))
+local by = string.format("%.0f", n)
+if not old then
+  redis.call("SET", KEYS[1], by, "EX", ARGV[4])
+  return {n, hits}
+end
 if redis.call("PTTL", KEYS[1]) < 0 then
   redis.call("EXPIRE", KEYS[1], ARGV[4])
 end
+redis.call("INCRBY", KEYS[1], by)
 return {n, hits}
 `
 
