@@ -186,8 +186,8 @@ func TestReadsOvertakeNoReads(t *testing.T) {
 }
 
 // TestExpiriesAreRepeated lets a server refuse INCRBYs and run their EXPIREs,
-// for many keys of one slot: each key ends with its time to live, also if the
-// commands come by Cmd or by radix.
+// for many keys of one slot: each key ends with its time to live, also if one of the
+// commands comes by Cmd, or both do.
 func TestExpiriesAreRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &moody{values: make(map[string]string)}
@@ -208,7 +208,11 @@ func TestExpiriesAreRepeated(t *testing.T) {
 		const keys = 2000
 		for i := range keys {
 			key := fmt.Sprint("{slot}", i)
-			p.IncrBy(key, 1)
+			if i%4 < 2 {
+				p.IncrBy(key, 1)
+			} else {
+				p.Cmd("INCRBY", key, "1")
+			}
 			if i%2 == 0 {
 				p.Expire(key, time.Minute)
 			} else {

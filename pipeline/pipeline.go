@@ -140,10 +140,12 @@ func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl
 	b = resp.AppendBulkInt(b, n)
 	b = append(b, option...)
 	at := p.list.Request.Len()
-	follows := at > 0 && p.lastAt == at && key == p.lastKey
+	pair := at > 0 && p.lastAt == at && key == p.lastKey && n > 0 // otherwise it deletes the key
 	r := p.commit(b, key)
-	if follows && n > 0 { // otherwise it deletes the key
+	if pair {
 		p.list.Request.Expiry(at)
+	} else {
+		p.list.Request.MarkExpiry(at)
 	}
 	p.lastAt = 0 // an EXPIRE behind this one may see what it did
 	return r

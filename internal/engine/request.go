@@ -169,6 +169,14 @@ func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
 // that one has not run and is not sent again, this one is not sent again.
 func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }
 
+// MarkExpiry is [Request.Expiry] for commands of which [attempt.SetsExpiry] finds that they only
+// set the time to live of the key before them.
+func (r *Request) MarkExpiry(i int) {
+	if i > 0 && attempt.SetsExpiry(r.command(i), r.command(i-1)) {
+		r.Expiry(i)
+	}
+}
+
 // Ahead says of the i-th command that it is sent again in front of the command behind it,
 // whenever that one is sent again. Both are for the same key. It may run twice.
 func (r *Request) Ahead(i int) { r.marks[i] |= markAhead | markRepeatable }
@@ -206,9 +214,7 @@ func (r *Request) Mark(i int, t command.Traits) {
 	if t&command.MayWrite != 0 {
 		r.marks[i] |= markMayWrite
 	}
-	if i > 0 && attempt.SetsExpiry(r.command(i), r.command(i-1)) {
-		r.marks[i] |= markExpiry
-	}
+	r.MarkExpiry(i)
 	if t&command.Slow != 0 {
 		r.SetSlow(i, true)
 	}
