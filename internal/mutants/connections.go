@@ -3,15 +3,15 @@ package main
 // connections are promises of bytes on a connection, dials and handshakes.
 var connections = []promise{
 	{"a length from the server is not believed", []mutant{
-		{fault: "6 a negative length is believed", at: "internal/resp.Framer.sized",
+		{fault: "a negative length is believed", at: "internal/resp.Framer.sized",
 			by: drop("Errorf", "f.cur"), tests: "./internal/resp TestFramerRefuses"},
-		{fault: "6 a huge bulk string is believed", at: "internal/resp.Framer.sized",
+		{fault: "a huge bulk string is believed", at: "internal/resp.Framer.sized",
 			by: never("Bulk"), tests: "./internal/resp TestFramerRefuses"},
-		{fault: "6 a huge array is believed", at: "internal/resp.Framer.aggregate",
+		{fault: "a huge array is believed", at: "internal/resp.Framer.aggregate",
 			by: never("f.num > f.limits.Elements || n > f.limits.Elements"), tests: "./internal/resp TestFramerRefuses"},
 		{fault: "a header is believed that claims more than there is", at: "internal/resp.header",
 			by: never("claimed"), tests: "./internal/resp TestClaimsBeyondTheEnd"},
-		{fault: "6 a subscription believes the lengths of the server", at: "internal/wire.Connect",
+		{fault: "a subscription believes the lengths of the server", at: "internal/wire.Connect",
 			by: before("_ = settings; return conn, nil", "newWholeConn"), tests: "./internal/nodepool TestStreamOfAHostileServer"},
 	}},
 	{"a deep reply ends only its own command", []mutant{

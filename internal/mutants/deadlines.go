@@ -3,7 +3,7 @@ package main
 // deadlines are promises of deadlines, of callers that leave, and of Close.
 var deadlines = []promise{
 	{"a call ends at its deadline", []mutant{
-		{fault: "1 callers wait behind a missing reply: no deadline of their own", at: "internal/wire.Call.sleep",
+		{fault: "callers wait behind a missing reply: no deadline of their own", at: "internal/wire.Call.sleep",
 			by: without("own"), tests: "./internal/wire TestCallerLeavesASilentServerAtItsDeadline, ./internal/faults TestDeadlineAtEveryWait/full_lane"},
 		{fault: "deadlines of any connection are relied on", at: "internal/wire.relayed",
 			by: always("newSocket"), tests: "./internal/wire TestCallersLeaveConnectionsWithoutDeadlines, ./internal/nodepool TestStreamKeepsDeadlines"},
@@ -45,19 +45,19 @@ var deadlines = []promise{
 			by: drop("SetWriteDeadline", "time.Time{}"), tests: "./internal/wire TestWriteDeadlineIsTakenBack"},
 	}},
 	{"a caller that leaves costs the others nothing", []mutant{
-		{fault: "3 memory is written after the caller has left", at: "internal/wire.Lane.abandon",
+		{fault: "memory is written after the caller has left", at: "internal/wire.Lane.abandon",
 			by: drop("abandoned"), tests: "-race ./internal/wire TestNothingWritesToAnAbandonedBatch"},
-		{fault: "4 an expired context closes a healthy connection", at: "internal/wire.Lane.abandon",
+		{fault: "an expired context closes a healthy connection", at: "internal/wire.Lane.abandon",
 			by: after("l.Fail(cause)", "Unlock"), tests: "./internal/wire TestNeighboursOfAnAbandonedBatch"},
 		{fault: "a batch is sent whose caller has left the queue", at: "internal/nodepool.Pool.abandon",
 			by: never("p.queue.of"), tests: "./internal/nodepool TestLeavingTheQueue"},
-		{fault: "3 the lookup of a redirect's address reads the context of a call that has ended", at: "internal/engine.Client.dialAddr",
+		{fault: "the lookup of a redirect's address reads the context of a call that has ended", at: "internal/engine.Client.dialAddr",
 			by: instead("context.WithTimeout(c.ctx, askTime)", "context.WithTimeout(ctx, askTime)"), tests: "./internal/engine TestRedirectsHaveNoChildContext"},
 		{fault: "a call on a subscription waits for what an earlier one has asked", at: "internal/nodepool.awaitStream",
 			by: without("patience.C"), tests: "./internal/nodepool TestStreamLeavesWhatIsStuck"},
-		{fault: "3 a message is written to a receiver that its caller has left", at: "internal/nodepool.streamReceiver.decode",
+		{fault: "a message is written to a receiver that its caller has left", at: "internal/nodepool.streamReceiver.decode",
 			by: never("r.err != nil", "r.called", "r.left"), tests: "./internal/nodepool TestStreamLeavesItsReceiver"},
-		{fault: "3 a message is written to a receiver that its caller has left at a close", at: "internal/nodepool.streamReceiver.decode",
+		{fault: "a message is written to a receiver that its caller has left at a close", at: "internal/nodepool.streamReceiver.decode",
 			by: never("r.left"), tests: "./internal/nodepool TestStreamReceiverBehindAClose"},
 	}},
 	{"Close ends waits, and is bounded", []mutant{

@@ -3,7 +3,7 @@ package main
 // health are promises of the health of a server, and of the size and the queue of its pool.
 var health = []promise{
 	{"a silent server is given up", []mutant{
-		{fault: "1 callers wait behind a missing reply: no stall watchdog", at: "internal/nodepool.Pool.judgeLocked",
+		{fault: "callers wait behind a missing reply: no stall watchdog", at: "internal/nodepool.Pool.judgeLocked",
 			by: never("dedicated", "Stalled"), tests: "./internal/nodepool TestStalledServerIsGivenUp"},
 		{fault: "a deadline that passes on a silent connection is not noticed", at: "internal/nodepool.Pool.abandon",
 			by: drop("missedLocked"), tests: "./pool TestSilentDeathOfAllConnections"},
@@ -105,7 +105,7 @@ var health = []promise{
 			by: never("young"), tests: "./internal/nodepool TestNoDialStorm"},
 	}},
 	{"a dial without an answer is noticed", []mutant{
-		{fault: "a dial without an answer is waited for while connections are lent", at: "internal/nodepool.Pool.joinedLocked",
+		{fault: "a dial without an answer is waited for while connections are dedicated", at: "internal/nodepool.Pool.joinedLocked",
 			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideDedicatedConnections"},
 	}},
 	{"FailFast refuses a caller only if no connection is free or opening", []mutant{
@@ -117,7 +117,7 @@ var health = []promise{
 			by: always("spareLocked"), tests: "./pool TestFailFastWhileSilent"},
 	}},
 	{"a returned connection serves the queue only if it is open", []mutant{
-		{fault: "a closed connection is lent to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
+		{fault: "a closed connection is given to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
 			by: always("Usable"), tests: "./internal/nodepool TestClosedConnectionIsNotDedicated"},
 		{fault: "a connection that was closed unnoticed is given to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
 			by: instead("m.lane.Usable()", "m.lane.Err() == nil"), tests: "./pool TestDedicatedClosedWhileWaitedFor"},

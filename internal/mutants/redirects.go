@@ -3,7 +3,7 @@ package main
 // redirects are promises of redirects, and of the nodes that connections lead to.
 var redirects = []promise{
 	{"MOVED and ASK are followed", []mutant{
-		{fault: "8 MOVED and ASK reach the caller", at: "internal/engine.retry.judge",
+		{fault: "MOVED and ASK reach the caller", at: "internal/engine.retry.judge",
 			by: before("return attempt.Stands", "follow"), tests: "./cluster TestRadixPipelineFollowsRedirects"},
 	}},
 	{"MOVED is about a slot, ASK about keys", []mutant{
@@ -53,7 +53,7 @@ var redirects = []promise{
 	{"connections to a node that has changed are replaced", []mutant{
 		{fault: "a stale connection stays in use", at: "internal/attempt.Stale",
 			by: never("Itself"), tests: "./cluster TestRedirectToItselfWithoutAMap"},
-		{fault: "a stale lent connection stays in use", at: "internal/engine.dedicatedAction.follow",
+		{fault: "a stale dedicated connection stays in use", at: "internal/engine.dedicatedAction.follow",
 			by: instead("d.client.replaceStale(d.to, to.Fate, text, d.replica != nil, d.performed)", "false"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "the reply of a stale connection counts as an outage", at: "internal/engine.retry.judgeRefusal",
 			by: instead("x.replaceStale(i, f, text)", "x.replaceStale(i, f, text) && false"), tests: "./cluster TestStaleIsNoOutage"},
@@ -77,7 +77,7 @@ var redirects = []promise{
 			by: never("primaries"), tests: "./cluster TestNameFollowsLater"},
 	}},
 	{"addresses are translated once, and unknown ones taken from the connection", []mutant{
-		{fault: "7 an unknown endpoint is dialled as :port", at: "internal/slots.joinAddr",
+		{fault: "an unknown endpoint is dialled as :port", at: "internal/slots.joinAddr",
 			by: drop("asked"), tests: "./cluster TestUnknownEndpoints"},
 		{fault: "map: the host that was dialled is translated", at: "internal/engine.asker.translate",
 			by: never("Dialled"), tests: "./cluster TestAddrMapIsAskedOnce"},

@@ -95,7 +95,7 @@ var slotmap = []promise{
 			by: never("quick"), tests: "./internal/engine TestRefreshesAreSpaced"},
 	}},
 	{"a refresh waits for no dead or silent node", []mutant{
-		{fault: "7 one dead seed fails the start and refreshes", at: "internal/engine.refresher.ask",
+		{fault: "one dead seed fails the start and refreshes", at: "internal/engine.refresher.ask",
 			by: before("if a.err != nil { return nil, a.err }", "count"), tests: "./cluster TestDeadSeeds"},
 		{fault: "the map of the slots is asked of silent nodes first", at: "internal/engine.Client.silentNodes",
 			by: drop("silent[n.addr]"), tests: "./internal/engine TestSilentNodesAreAskedLast"},
