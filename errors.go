@@ -3,12 +3,17 @@ package redislanes
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // The sentinel errors, in this order: what became of a command; why it was not sent; replies.
-// error_types.go has the types, and internal/cause the causes that no program acts on.
+// The types follow. Package internal/cause has the causes that no program acts on.
 
 var (
 	// ErrNotSent marks commands that the server has not received as a whole, so they were
@@ -103,3 +108,188 @@ var ErrCrossSlot = errors.New("keys in different slots")
 // ErrNull says that Redis replied null where a value was asked for, as GET does for a key
 // that does not exist.
 var ErrNull = resp.ErrNull
+
+// prefix is what the text of every typed error of a call begins with. Errors about
+// settings begin with the package that has them.
+const prefix = "redislanes: "
+
+// text returns what err says as part of the text of an error that wraps it, and
+// that has said the prefix and the address already.
+func text(err error, addr string) string {
+	s := strings.TrimPrefix(fmt.Sprint(err), prefix)
+	if addr != "" {
+		s = strings.TrimPrefix(s, addr+": ")
+	}
+	return s
+}
+
+// An Error says what became of one command. errors.Is finds its Outcome and the errors that
+// Cause wraps, except outcomes: a command that was sent before its connection was closed has
+// ErrUnknownOutcome as its Outcome and [ErrClosed] as its Cause, and errors.Is does not find
+// the ErrNotSent that ErrClosed wraps.
+//
+// If the server replied with an error, errors.As finds a resp3.SimpleError with the text as
+// the server sent it. That text may hold arguments. The text of an Error holds none. Do not
+// change an Error: several commands may share it.
+type Error struct {
+	Command string    // its name, in capitals; "" if the error is about a connection or a whole action
+	Addr    string    // the node, host:port; "" if none was chosen
+	Outcome error     // ErrNotSent, ErrUnknownOutcome or ErrRefused; nil if there is a reply
+	Tries   int       // attempts of the cluster client to send the command; 0 if it made none
+	Since   time.Time // when the outage began that the command met; zero if it met none
+	Cause   error     // the reason: an I/O error, the context's error, [ErrDown], the server's reply and others
+}
+
+// Error names the command, the node, the outcome and the cause, and ends for example with
+// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 unavailable for 1.2 s)".
+func (e *Error) Error() string {
+	parts := make([]string, 0, 3)
+	name := e.Command
+	if strings.ContainsFunc(name, separates) {
+		name = "…"
+	}
+	switch {
+	case name != "" && e.Addr != "":
+		parts = append(parts, name+" on "+e.Addr)
+	case name != "" || e.Addr != "":
+		parts = append(parts, name+e.Addr)
+	}
+	why := ""
+	if e.Cause != nil {
+		why = text(e.Cause, e.Addr)
+		if e.Command != "" {
+			why = strings.TrimPrefix(why, e.Command+": ")
+		}
+	}
+	if e.Outcome != nil && !errors.Is(e.Outcome, ErrRefused) { // the server's reply says that
+		parts = append(parts, e.Outcome.Error())
+		why = strings.TrimSuffix(why, ": "+ErrNotSent.Error())
+	}
+	if why != "" {
+		parts = append(parts, why)
+	}
+	return prefix + strings.Join(parts, ": ")
+}
+
+// separates finds what no command's name has: a program that passes a whole line as the name,
+// such as "SET k v", passes arguments.
+func separates(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// Unwrap returns the outcome, if there is one, and the cause.
+func (e *Error) Unwrap() []error {
+	switch {
+	case e.Cause == nil && e.Outcome == nil:
+		return nil
+	case e.Cause == nil:
+		return []error{e.Outcome}
+	case e.Outcome == nil:
+		return []error{cause{e.Cause}}
+	}
+	return []error{e.Outcome, cause{e.Cause}}
+}
+
+// A cause is an error without the outcomes in it. Otherwise a cause that wraps ErrNotSent
+// would let a program send an INCRBY again that may have run.
+type cause struct{ error }
+
+func (c cause) Is(target error) bool {
+	return target != ErrNotSent && target != ErrUnknownOutcome && target != ErrRefused && errors.Is(c.error, target)
+}
+
+func (c cause) As(target any) bool { return errors.As(c.error, target) }
+
+// A HandshakeError reports that connecting failed: the server refused a command of the
+// handshake (a wrong password, too many clients), it is no Redis server, or it speaks TLS and
+// the lanes.Dialer does not. It holds no credentials.
+//
+// Some refusals may end soon: BUSY, LOADING, MASTERDOWN, CLUSTERDOWN, OOM and others of ErrRefused,
+// too many clients, a text that no server sends, and a refusal of what Dialer.Credentials returned.
+// After these the pool dials again with backoff. Commands are retried within
+// cluster.Config.RetryWindow. cluster.Config.New waits, too. If no Redis or Valkey server sends the
+// text, New waits for five seconds at most. Any other refusal is final.
+type HandshakeError struct {
+	Command string // the refused command, such as AUTH, or "TLS"; "" if the server refuses every command, or is no Redis server
+	Reply   string // the server's error, quoted; "" if there is none
+	Hint    string // the probable mistake and what to do about it; may be ""
+	Cause   error  // an error of the protocol or of TLS; nil if Reply says why, unless Dialer.Credentials returned what was refused
+}
+
+func (e *HandshakeError) Error() string {
+	parts := []string{"handshake"}
+	if e.Command != "" {
+		parts = append(parts, e.Command)
+	}
+	switch {
+	case e.Reply != "":
+		parts = append(parts, e.Reply)
+	case e.Cause != nil:
+		parts = append(parts, e.Cause.Error())
+	}
+	text := strings.Join(parts, ": ")
+	switch {
+	case e.Hint == "":
+		return text
+	case e.Reply == "" && e.Cause == nil:
+		return text + ": " + e.Hint
+	}
+	return text + "; " + e.Hint
+}
+
+// Unwrap returns Cause.
+func (e *HandshakeError) Unwrap() error { return e.Cause }
+
+// Code returns the first word of the server's error, such as NOAUTH, WRONGPASS,
+// NOPERM, LOADING or ERR; "" if there is none.
+func (e *HandshakeError) Code() string {
+	text, _ := strconv.Unquote(e.Reply)
+	code, _, _ := strings.Cut(text, " ")
+	return code
+}
+
+// A DecodeError says that a reply does not fit its receiver, or that the receiver panicked. The
+// command has run: do not repeat it. A DecodeError does not print its cause, since
+// radix's error texts show the reply and, in a radix.Pipeline, the command. errors.Is and
+// errors.As look into the cause.
+type DecodeError struct {
+	Into  string // the type of the receiver, such as *int
+	Kind  byte   // the type byte of the reply; 0 if it is not known
+	Index int    // the index of the reply if there are several
+	Cause error  `json:"-"` // its text may show the reply, and a command with its arguments
+}
+
+func (e *DecodeError) Error() string {
+	what := ""
+	if name := kinds[e.Kind]; name != "" {
+		what = ", " + name + ","
+	}
+	return fmt.Sprintf(prefix+"the reply%s cannot be decoded into %s", what, e.Into)
+}
+
+var kinds = map[byte]string{
+	'+': "a string", '$': "a string", '=': "a string", ':': "an integer", ',': "a number", '(': "a big number",
+	'#': "a boolean", '_': "null", '*': "an array", '%': "a map", '~': "a set", '>': "a push message",
+}
+
+// Is is part of errors.Is.
+func (e *DecodeError) Is(target error) bool { return errors.Is(e.Cause, target) }
+
+// As is part of errors.As.
+func (e *DecodeError) As(target any) bool { return errors.As(e.Cause, target) }
+
+// Format prints Error for every verb: fmt would print the fields for %#v.
+func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
+
+// A PipelineError says that commands of a pipeline failed. The replies have the error of each.
+// errors.Is and errors.As look at First alone: if they find [ErrNotSent], other commands may have
+// run. Before a command is sent again, ask its own Reply or Hit.
+type PipelineError struct {
+	Failed, Total int   // numbers of commands. If one was refused when it was appended, all fail
+	First         error // the error of the first command that failed
+}
+
+func (e *PipelineError) Error() string {
+	return fmt.Sprintf(prefix+"%d of %d commands failed, the first: %s", e.Failed, e.Total, text(e.First, ""))
+}
+
+// Unwrap returns First.
+func (e *PipelineError) Unwrap() error { return e.First }

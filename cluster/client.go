@@ -15,7 +15,7 @@ import (
 // A Client sends commands to the nodes of a Redis Cluster. Make it with
 // [New], or with [Config.New] if it needs settings. All methods are safe for concurrent use. On a
 // Client that New has not made, methods return an error, and Addr, Primary and Stats panic.
-type Client engine.Client
+type Client engine.Client // pipeline and limit convert it; the methods of engine.Client are no part of it
 
 var (
 	_ radix.Client      = (*Client)(nil)

@@ -20,7 +20,7 @@ import (
 //
 // A Reply of Client.Cmd may be read by many goroutines. A pipeline's Reply follows the
 // pipeline's rule for concurrent use.
-type Reply engine.Reply
+type Reply engine.Reply // pipeline converts it
 
 // Idempotent marks a pipeline's command as one that may run twice without harm. If its outcome is
 // unknown, it is sent again. If the repeat fails, the outcome stays unknown

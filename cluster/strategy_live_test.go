@@ -16,7 +16,7 @@ import (
 )
 
 // TestStrategiesSeeTheSlot: the number of a batch is the slot of its first command
-// that has a key, also in later waves.
+// that has a key, also in later attempts.
 func TestStrategiesSeeTheSlot(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)

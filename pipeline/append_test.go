@@ -45,8 +45,20 @@ func TestAppendAllocations(t *testing.T) {
 	require.EqualValues(t, 202, got[19])
 }
 
-// TestAppendIsLinear: ten times the commands allocate ten times as much. That
-// looking for their receivers is quick is TestReceiversAreFoundQuickly.
+// TestManyCountsAllocateOnce: a pipeline that is used again for as many counts has the memory.
+func TestManyCountsAllocateOnce(t *testing.T) {
+	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs())
+	p := pipeline.New(client)
+	allocs := testing.AllocsPerRun(20, func() {
+		p.Reset()
+		for range 5000 {
+			p.Count("key", 1, time.Minute)
+		}
+	})
+	require.Zero(t, allocs)
+}
+
+// TestAppendIsLinear: ten times the commands allocate ten times as much.
 func TestAppendIsLinear(t *testing.T) {
 	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs())
 	appended := func(n int) float64 {

@@ -62,6 +62,7 @@ type Pipeline struct {
 	how     engine.How
 	capture capture
 	counts  []counted
+	surplus wire.Surplus // of counts
 
 	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
@@ -75,7 +76,7 @@ type Reply = cluster.Reply
 // Reset empties the pipeline. Its earlier replies become invalid.
 func (p *Pipeline) Reset() {
 	p.list.Reset()
-	if clear(p.counts); cap(p.counts) > wire.KeptCommands {
+	if clear(p.counts); p.surplus.Used(len(p.counts), cap(p.counts), wire.KeptCommands) {
 		p.counts = nil
 	}
 	p.counts = p.counts[:0]

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,6 +45,26 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 	}
 	require.Greater(t, named, 100, "the tables of docs/faults.md were read")
+}
+
+// TestFaultTestsAreShown: docs/faults.md has a row for each test on real clusters.
+func TestFaultTestsAreShown(t *testing.T) {
+	page, err := os.ReadFile(root + "/docs/faults.md")
+	require.NoError(t, err)
+	shown := 0
+	for path, text := range files(t, "_test.go") {
+		folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), root+"/")
+		if folder != "internal/faults" && folder != "internal/tests/linear" {
+			continue
+		}
+		for _, name := range functions(text) {
+			if strings.HasPrefix(name, "Test") && name != "TestMain" {
+				shown++
+				assert.Contains(t, string(page), "| `"+folder+"` "+name+" | ", "a row of docs/faults.md")
+			}
+		}
+	}
+	require.Greater(t, shown, 10)
 }
 
 var (

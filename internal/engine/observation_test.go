@@ -165,7 +165,7 @@ func TestGroupsAreTold(t *testing.T) {
 	}
 }
 
-// TestRedirectedGroupsAreTold: a second wave, and why.
+// TestRedirectedGroupsAreTold: a second attempt, and why.
 func TestRedirectedGroupsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)

@@ -22,7 +22,7 @@ func (c *Client) hasSlots() (must, known bool) {
 	return known && !single, known
 }
 
-// slotOf returns the slot that the command travels by: that of its keys, or noKey. Keys in several
+// slotOf returns the slot that the command travels by: that of its keys, or slots.NoKey. Keys in several
 // slots are an error, unless there are no slots.
 func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err error) {
 	s, ok, err := slotOf(cmd)

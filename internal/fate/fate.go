@@ -63,7 +63,7 @@ func (f Fate) AboutCommand() bool { return f == Final || f == Syntax }
 // elsewhere: redislanes.ErrRefused.
 func (f Fate) Refused() bool { return f >= Full }
 
-// Passes reports whether the trouble is likely to end by itself within moments, so that
+// Passes reports whether the cause is likely to end by itself within moments, so that
 // it makes sense to wait for it.
 func (f Fate) Passes() bool { return f > Full }
 

@@ -87,7 +87,7 @@ func (c *Dedicated) Do(ctx context.Context, action radix.Action) error {
 }
 
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
-// decodes their replies as [wire.Lane.EncodeDecode] does; part of radix.Conn.
+// decodes their replies as [wire.UnmarshalNamed] does; part of radix.Conn.
 func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
@@ -275,7 +275,8 @@ const (
 )
 
 // usage is what the commands of one user have done to a connection. The zero value is a
-// connection as its user got it.
+// connection as its user got it. Most users send plain commands or whole transactions. Their
+// connections need no RESET, which would cost each of them a round trip.
 type usage struct {
 	condition condition
 	open      bool // as changed, until a transaction ends: MULTI, WATCH or ASKING was sent

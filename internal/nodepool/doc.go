@@ -2,7 +2,7 @@
 // settings of a user, with their documentation and limits, and makes [Settings] of them.
 //
 // The kinds differ in how many callers may use a connection at the same time:
-// [KindFixed] lends each of a fixed number of connections to one caller's batch at
+// [KindFixed] gives each of a fixed number of connections to one caller's batch at
 // a time; [KindAdaptive] does so with a number that follows the load; [KindLaned] lets
 // all callers share a few, and has others for slow batches, and dedicated ones.
 //

@@ -33,6 +33,6 @@ const (
 	maxShown = 12
 )
 
-// oldTable is the age at which a table no longer proves that a slot has no owner. Calls for such a
-// slot ask for maps more often.
+// oldTable is the age at which a table no longer proves that a slot has no owner: by then the slot may
+// have got one, of which nobody was asked. Calls for a slot without an owner ask for maps more often.
 const oldTable = 2 * time.Second

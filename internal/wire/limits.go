@@ -112,7 +112,8 @@ const (
 )
 
 // A Surplus counts the uses in a row of a memory that is larger than may be kept, and that
-// needed less than a quarter of it.
+// needed less than a quarter of it. It is for memory with one owner, which may need as much
+// again. What goes to a sync.Pool is given up at once: nobody knows what the next user needs.
 type Surplus int
 
 // Used notes a use of the memory that has the given size. It reports whether the memory is

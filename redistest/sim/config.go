@@ -1,16 +1,18 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/setting"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
 
 // Config says what a cluster is made of. The zero value is three primaries with a
-// replica each, 250 µs away.
+// replica each, 250 µs away. Durations are at least a microsecond.
 type Config struct {
 	// Seed decides everything that is random: node IDs, jitter, and what Trouble does.
 	Seed uint64
@@ -81,17 +83,20 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	switch {
 	case c.Primaries < 0 || c.Primaries > 100:
-		return fmt.Errorf("sim: Config.Primaries is %d, must be 0 to 100", c.Primaries)
+		return fmt.Errorf("sim: Config.Primaries = %d: must be 0 to 100", c.Primaries)
 	case c.Replicas > 10:
-		return fmt.Errorf("sim: Config.Replicas is %d, must be at most 10", c.Replicas)
+		return fmt.Errorf("sim: Config.Replicas = %d: must be at most 10", c.Replicas)
 	case c.Sentinels < 0 || c.Sentinels > 10:
-		return fmt.Errorf("sim: Config.Sentinels is %d, must be 0 to 10", c.Sentinels)
+		return fmt.Errorf("sim: Config.Sentinels = %d: must be 0 to 10", c.Sentinels)
 	case c.Sentinels > 0 && c.Primaries > 1:
-		return fmt.Errorf("sim: Config.Primaries is %d, must be 0 or 1 with Sentinels", c.Primaries)
-	case c.Latency < 0 || c.Jitter < 0 || c.ReplicationLag < 0 || c.GossipLag < 0:
-		return fmt.Errorf("sim: Config has a negative duration: Latency %v, Jitter %v, ReplicationLag %v, GossipLag %v", c.Latency, c.Jitter, c.ReplicationLag, c.GossipLag)
+		return fmt.Errorf("sim: Config.Primaries = %d: must be 0 or 1 with Sentinels", c.Primaries)
 	}
-	return nil
+	return errors.Join(
+		setting.Duration("sim: Config.Latency", c.Latency, time.Microsecond, 0, ""),
+		setting.Duration("sim: Config.Jitter", c.Jitter, time.Microsecond, 0, ""),
+		setting.Duration("sim: Config.ReplicationLag", c.ReplicationLag, time.Microsecond, 0, ""),
+		setting.Duration("sim: Config.GossipLag", c.GossipLag, time.Microsecond, 0, ""),
+	)
 }
 
 // Start is [Launch] for a test, which fails if the config is invalid and closes the

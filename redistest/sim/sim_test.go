@@ -294,12 +294,20 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, c := range []Config{
-		{Primaries: -1}, {Primaries: 101}, {Replicas: 11}, {Sentinels: -1}, {Sentinels: 11}, {Sentinels: 1, Primaries: 2},
-		{Latency: -1}, {Jitter: -1}, {ReplicationLag: -1}, {GossipLag: -1},
+	for text, c := range map[string]Config{
+		"sim: Config.Primaries = -1: must be 0 to 100":             {Primaries: -1},
+		"sim: Config.Primaries = 101: must be 0 to 100":            {Primaries: 101},
+		"sim: Config.Primaries = 2: must be 0 or 1 with Sentinels": {Sentinels: 1, Primaries: 2},
+		"sim: Config.Replicas = 11: must be at most 10":            {Replicas: 11},
+		"sim: Config.Sentinels = -1: must be 0 to 10":              {Sentinels: -1},
+		"sim: Config.Sentinels = 11: must be 0 to 10":              {Sentinels: 11},
+		"sim: Config.Latency = 250ns: must be at least 1µs":        {Latency: 250},
+		"sim: Config.Jitter = -1ns: must be at least 1µs":          {Jitter: -1},
+		"sim: Config.ReplicationLag = -2ns: must be at least 1µs":  {ReplicationLag: -2},
+		"sim: Config.GossipLag = -1ns: must be at least 1µs":       {GossipLag: -1},
 	} {
 		_, err := Launch(c)
-		require.ErrorContains(t, err, "sim: Config", "%+v", c)
+		require.EqualError(t, err, text)
 	}
 }
 
