@@ -55,7 +55,7 @@ type Config struct {
 	// always use the clock of the server that has the key.
 	ServerTime bool
 
-	// Observer, if not nil, is called with all decisions. limits.NewObserver makes one for
+	// Observer, if not nil, is called with all decisions. limits.New makes one for
 	// Prometheus.
 	Observer Observer
 }

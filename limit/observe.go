@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes/internal/engine"
 )
 
-// An Observer is called with decisions and with what becomes of hits. limits.NewObserver makes one
+// An Observer is called with decisions and with what becomes of hits. limits.New makes one
 // for Prometheus. Many goroutines call it. It must be quick and must not block. If it panics, the
 // client logs that, and the limiter goes on.
 type Observer interface {

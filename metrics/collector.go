@@ -3,8 +3,6 @@ package metrics
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,37 +19,8 @@ type Source interface {
 	Stats() redislanes.Stats
 }
 
-// An Option is a setting of [New] and [NewCollector].
-type Option func(*options)
-
-type options struct {
-	constLabels prometheus.Labels
-}
-
-func collected(opts []Option) (o options) {
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&o)
-		}
-	}
-	return o
-}
-
-// WithConstLabels adds labels to every metric, such as {"client": "limits"}. Use it to register
-// the metrics of several clients in one registry. Given more than once, the labels add up.
-// Registering fails if a name is empty or not UTF-8, or is a label that metrics have: node,
-// role, kind, lane, result, reason, code, cause, direction.
-func WithConstLabels(labels prometheus.Labels) Option {
-	return func(o *options) {
-		if o.constLabels == nil {
-			o.constLabels = make(prometheus.Labels, len(labels))
-		}
-		maps.Copy(o.constLabels, labels)
-	}
-}
-
-// A Collector is a prometheus.Collector over the statistics of a client. Make
-// it with [NewCollector]. All methods are safe for concurrent use.
+// A Collector is a prometheus.Collector over the statistics of a client. Make it with
+// [NewCollector] or [Config.NewCollector]. All methods are safe for concurrent use.
 type Collector struct {
 	source Source
 
@@ -60,25 +29,6 @@ type Collector struct {
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
-
-// NewCollector returns a collector of the source, usually a *cluster.Client. Register it once. A
-// collector that outlives the client exports its last figures. Registering fails if the source
-// is nil, such as the client of a cluster.Config.New that has failed.
-func NewCollector(source Source, opts ...Option) *Collector {
-	if v := reflect.ValueOf(source); v.Kind() == reflect.Pointer && v.IsNil() {
-		source = nil
-	}
-	o := collected(opts)
-	newSample := func(m metric) sample { return sample{m.desc(o.constLabels), m.typ} }
-	c := &Collector{source: source, samples: make(map[*metric]sample)}
-	for _, m := range clientMetrics {
-		c.samples[m] = newSample(*m)
-	}
-	for i, m := range poolMetrics {
-		c.pool[i] = newSample(metric{m.name, m.help, m.typ, poolLabels})
-	}
-	return c
-}
 
 var errNoSource = errors.New("metrics: the Collector has no Source: make it with metrics.NewCollector and a *cluster.Client")
 

@@ -122,14 +122,13 @@ func TestDialsNeverNegative(t *testing.T) {
 func TestTwoClientsInOneRegistry(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	labels := prometheus.Labels{"client": "limits"}
-	limits := metrics.NewCollector(busy(), metrics.WithConstLabels(labels))
+	limits := metrics.Config{ConstLabels: labels}.NewCollector(busy())
 	labels["client"] = "sessions" // the first collector must have its own copy
-	sessions := metrics.NewCollector(busy(), metrics.WithConstLabels(labels),
-		metrics.WithConstLabels(prometheus.Labels{"zone": "b"}))
+	sessions := metrics.Config{ConstLabels: prometheus.Labels{"client": "sessions", "zone": "b"}}.NewCollector(busy())
 	require.NoError(t, reg.Register(limits))
 	// Label names must agree among collectors of one registry.
 	require.Error(t, reg.Register(sessions))
-	sessions = metrics.NewCollector(busy(), metrics.WithConstLabels(labels))
+	sessions = metrics.Config{ConstLabels: labels}.NewCollector(busy())
 	require.NoError(t, reg.Register(sessions))
 
 	families, err := reg.Gather()
@@ -148,12 +147,12 @@ func TestTwoClientsInOneRegistry(t *testing.T) {
 	require.Equal(t, map[string]int{"limits": n, "sessions": n}, clients)
 
 	var already prometheus.AlreadyRegisteredError
-	require.ErrorAs(t, reg.Register(metrics.NewCollector(busy(), metrics.WithConstLabels(labels))), &already)
+	require.ErrorAs(t, reg.Register(metrics.Config{ConstLabels: labels}.NewCollector(busy())), &already)
 }
 
 func TestConstLabelsThatClash(t *testing.T) {
 	for _, name := range []string{"node", "role", "kind", "lane", "result", "reason", "cause", "direction", "", "\xff"} {
-		c := metrics.NewCollector(busy(), metrics.WithConstLabels(prometheus.Labels{name: "x"}))
+		c := metrics.Config{ConstLabels: prometheus.Labels{name: "x"}}.NewCollector(busy())
 		require.Error(t, prometheus.NewRegistry().Register(c), "label %q", name)
 		require.NotPanics(t, func() {
 			ch := make(chan prometheus.Metric, 1000)
@@ -191,7 +190,7 @@ func TestSeries(t *testing.T) {
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	failed, _ := cluster.New(t.Context(), nil)
-	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(nil, nil), metrics.NewCollector(failed)} {
+	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(failed)} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "make it with metrics.NewCollector")
 		c.Collect(nil)
 	}

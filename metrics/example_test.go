@@ -74,11 +74,12 @@ func ExampleNew() {
 	// unknown 0
 }
 
-func ExampleNewCollector() {
+func ExampleConfig_NewCollector() {
 	var client metrics.Source = steady{} // a *cluster.Client
 
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(metrics.NewCollector(client, metrics.WithConstLabels(prometheus.Labels{"client": "limits"})))
+	labels := prometheus.Labels{"client": "limits"} // to register those of other clients, too
+	reg.MustRegister(metrics.Config{ConstLabels: labels}.NewCollector(client))
 	handler := promhttp.HandlerFor(reg, promhttp.HandlerOpts{}) // serve it at /metrics
 
 	scrape := httptest.NewRecorder()

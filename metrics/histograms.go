@@ -74,7 +74,7 @@ func usable(labels prometheus.Labels) error {
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		taken := slices.Contains(ownLabels, name)
 		if taken || name == "" || !utf8.ValidString(name) || !utf8.ValidString(labels[name]) {
-			return fmt.Errorf("metrics: WithConstLabels: %q = %q: taken by a metric, empty, or not UTF-8", name, labels[name])
+			return fmt.Errorf("metrics: Config.ConstLabels: %q = %q: taken by a metric, empty, or not UTF-8", name, labels[name])
 		}
 	}
 	return nil

@@ -178,8 +178,8 @@ func TestHistogramsDoNotAllocate(t *testing.T) {
 
 func TestLabelsOfHistograms(t *testing.T) {
 	for _, name := range []string{"node", "role", "kind", "outcome", "result", "le", "", "\xff"} {
-		m := metrics.New(metrics.WithConstLabels(prometheus.Labels{name: "x"}))
-		require.ErrorContains(t, prometheus.NewPedanticRegistry().Register(m), "WithConstLabels", "%q", name)
+		m := metrics.Config{ConstLabels: prometheus.Labels{name: "x"}}.New()
+		require.ErrorContains(t, prometheus.NewPedanticRegistry().Register(m), "metrics: Config.ConstLabels", "%q", name)
 		trace := m.Trace() // it keeps nothing
 		require.Nil(t, trace.EndRequest)
 		require.Nil(t, trace.PoolOpened)
@@ -188,8 +188,11 @@ func TestLabelsOfHistograms(t *testing.T) {
 		require.Empty(t, ch)
 	}
 	reg := prometheus.NewPedanticRegistry()
-	for _, client := range []string{"limits", "sessions"} {
-		m := metrics.New(metrics.WithConstLabels(prometheus.Labels{"client": client}))
+	labels := make(prometheus.Labels)
+	for _, client := range []string{"limits", "sessions"} { // each has its own copy of the labels
+		labels["client"] = client
+		m := metrics.Config{ConstLabels: labels}.New()
+		labels["client"] = "changed"
 		require.NoError(t, reg.Register(m))
 		require.Contains(t, exposition(t, m), `redislanes_trips_total{client="`+client+`"} 0`)
 	}

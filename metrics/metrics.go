@@ -11,7 +11,7 @@ import (
 
 // Metrics are all metrics of one client: the figures of a [Collector], and histograms of the
 // time of requests, of the answers of each node, and of the waits for a connection. It is a
-// prometheus.Collector. Make it with [New]. All methods are safe for concurrent use.
+// prometheus.Collector. Make it with [New] or [Config.New]. All methods are safe for concurrent use.
 type Metrics struct {
 	histograms *histograms
 	collector  *Collector
@@ -19,26 +19,6 @@ type Metrics struct {
 }
 
 var _ prometheus.Collector = (*Metrics)(nil)
-
-// New returns the metrics of one client. Give their trace to the client and register them, in
-// any order:
-//
-//	m := metrics.New()
-//	client, err := cluster.Config{Trace: m.Trace()}.New(ctx, addrs)
-//	reg.MustRegister(m)
-//
-// The histograms have classic buckets from 50 µs to 10 s, and native ones for servers that scrape
-// them, each at most 10 % wider than the one before. A request costs a few readings of the clock
-// and no allocation. Metrics that outlive the client export its last figures.
-//
-// Registering fails if a label of [WithConstLabels] is called outcome, result or le, or has a
-// name that WithConstLabels does not take.
-func New(opts ...Option) *Metrics {
-	o := collected(opts)
-	m := &Metrics{histograms: newHistograms(o.constLabels)}
-	m.collector = NewCollector(m, opts...)
-	return m
-}
 
 var errZero = errors.New("metrics: the Metrics are a zero value: make them with metrics.New")
 
@@ -55,7 +35,7 @@ func (m *Metrics) Trace() *redislanes.Trace {
 
 func (m *Metrics) readStats(stats func() redislanes.Stats) error {
 	if !m.stats.CompareAndSwap(nil, &stats) {
-		return errors.New("metrics: these Metrics already serve another client: call metrics.New for each client, with metrics.WithConstLabels to tell them apart")
+		return errors.New("metrics: these Metrics already serve another client: make metrics for each client, with metrics.Config.ConstLabels to tell them apart")
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 // client and after.
 func TestMetricsAreOneRegistration(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 3)
-	m := metrics.New(metrics.WithConstLabels(prometheus.Labels{"client": "limits"}))
+	m := metrics.Config{ConstLabels: prometheus.Labels{"client": "limits"}}.New()
 	reg := prometheus.NewPedanticRegistry()
 	require.NoError(t, reg.Register(m))
 	require.Zero(t, testutil.CollectAndCount(m, "redislanes_slots_owned"), "there is no map yet")

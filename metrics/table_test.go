@@ -46,7 +46,7 @@ func clientMetrics(t *testing.T) *prometheus.Registry {
 }
 
 func limitMetrics(t *testing.T) *prometheus.Registry {
-	reg, o := prometheus.NewRegistry(), limits.NewObserver(nil)
+	reg, o := prometheus.NewRegistry(), limits.New()
 	require.NoError(t, reg.Register(o))
 	o.Decided(0, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{Each: make([]limit.Decision, 1)})
 	return reg

@@ -30,7 +30,7 @@ func main() {
 	redis := flag.String("redis", "127.0.0.1:6379", "addresses of nodes, with commas between them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	requests, decisions := metrics.New(), limits.NewObserver(nil)
+	requests, decisions := metrics.New(), limits.New()
 	prometheus.MustRegister(requests, decisions)
 	client, err := cluster.Config{Trace: requests.Trace()}.New(ctx, strings.Split(*redis, ","))
 	check(err)

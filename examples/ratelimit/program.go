@@ -45,7 +45,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	if err != nil {
 		return p, err
 	}
-	decisions := limits.NewObserver(nil)
+	decisions := limits.New()
 	registry.MustRegister(decisions)
 	config := s.Limit.config()
 	config.Observer = service.LogOutages(decisions, log)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,22 +116,31 @@ func TestNamesInDocsExist(t *testing.T) {
 	require.Greater(t, members, 50)
 }
 
+// apiLines returns the lines of api.txt, and those of the nested modules, matched by apiLine.
+func apiLines(t *testing.T) (lines [][]string) {
+	t.Helper()
+	text, err := os.ReadFile(root + "/api.txt")
+	require.NoError(t, err)
+	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, module := range []string{"otel", "limit/limitgrpc"} {
+		more, err := names(filepath.Join(root, filepath.FromSlash(module)))
+		require.NoError(t, err)
+		all = append(all, more...)
+	}
+	for _, line := range all {
+		m := apiLine.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		lines = append(lines, m)
+	}
+	return lines
+}
+
 // publicNames returns packages, "package.Name", "package.Type.Member", and, of any package,
 // ".Type" and ".Type.Member".
 func publicNames(t *testing.T) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile(root + "/api.txt")
-	require.NoError(t, err)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for _, module := range []string{"otel", "limit/limitgrpc"} {
-		more, err := names(filepath.Join(root, filepath.FromSlash(module)))
-		require.NoError(t, err)
-		lines = append(lines, more...)
-	}
 	public := make(map[string]bool)
-	for _, line := range lines {
-		m := apiLine.FindStringSubmatch(line)
-		require.NotNil(t, m, line)
+	for _, m := range apiLines(t) {
 		pkg, owner, member, name := m[1], m[2]+m[4], m[3]+m[5], m[6]
 		for _, name := range []string{pkg, pkg + "." + owner + name, pkg + "." + owner + "." + member, "." + owner + name, "." + owner + "." + member} {
 			public[name] = true
@@ -137,46 +149,145 @@ func publicNames(t *testing.T) map[string]bool {
 	return public
 }
 
-// ofInterfaces are methods that only other libraries call, and "embeds".
-var ofInterfaces = []string{"As", "Is", "Unwrap", "Error", "Format", "GoString", "Collect", "Describe", "embeds"}
+// ofInterfaces are methods that only other libraries call, and what api.txt says of types that embed
+// another or cannot be implemented elsewhere.
+var ofInterfaces = []string{"As", "Is", "Unwrap", "Error", "Format", "GoString", "String", "Collect", "Describe", "embeds", "is"}
 
-// betweenWords reports whether a character is part of no name.
-func betweenWords(r rune) bool {
-	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+// A place is the code of one page or example.
+type place struct {
+	page    bool
+	names   map[string]bool // "package", "package.Name"
+	members map[string]bool // other words with a capital; in an example only fields and methods
 }
 
 var (
-	pageCode  = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`")
-	goComment = regexp.MustCompile(`//[^\n]*`)
+	pageCode = regexp.MustCompile("(?s)```.*?```|`[^`\n]+`")
+	pageWord = regexp.MustCompile(`(?:\b([a-z]+)\.)?\b([A-Z]\w*)`)
 )
 
-// TestNamesAreShown: every exported name, also of fields and methods, is in the code of a page of
-// the docs or of a runnable example, where a newcomer meets it. A word of prose is no such place.
-func TestNamesAreShown(t *testing.T) {
-	shown := make(map[string]bool)
+func newPlace(page bool) place {
+	return place{page: page, names: make(map[string]bool), members: make(map[string]bool)}
+}
+
+func (p place) add(pkg, name string) { p.names[pkg], p.names[pkg+"."+name] = true, true }
+
+// ofPage reads the code of a page. A word behind the name of a package is one of its names.
+func (p place) ofPage(text string, public map[string]bool) {
+	for _, code := range pageCode.FindAllString(text, -1) {
+		for _, m := range pageWord.FindAllStringSubmatch(code, -1) {
+			if public[m[1]] {
+				p.add(m[1], m[2])
+			} else {
+				p.members[m[2]] = true
+			}
+		}
+	}
+}
+
+// ofExample reads a Go file. Fields and methods are behind a dot, keys of a literal, or methods
+// that the file declares.
+func (p place) ofExample(t *testing.T, path, text string) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	imported := make(map[string]bool)
+	for _, spec := range file.Imports {
+		name := filepath.Base(majorVersion.ReplaceAllString(strings.Trim(spec.Path.Value, `"`), ""))
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		imported[name] = true
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && imported[of.Name] {
+				p.add(of.Name, n.Sel.Name)
+			} else {
+				p.members[n.Sel.Name] = true
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok {
+				p.members[key.Name] = true
+			}
+		case *ast.FuncDecl:
+			if n.Recv != nil {
+				p.members[n.Name.Name] = true
+			}
+		}
+		return true
+	})
+}
+
+var majorVersion = regexp.MustCompile(`/v\d+$`)
+
+// has reports whether the place names what a package exports. packages is how many packages have the
+// name. If there is only one, a page that names the package elsewhere may leave it out.
+func (p place) has(pkg, name string, packages map[string]int) bool {
+	return p.names[pkg+"."+name] || p.page && p.members[name] && p.names[pkg] && packages[name] == 1
+}
+
+// places returns the pages of the docs, and the examples without their tests.
+func places(t *testing.T, public map[string]bool) (all []place) {
+	t.Helper()
 	for path, text := range files(t, "") {
 		name := filepath.Base(path)
-		page := strings.HasSuffix(path, ".md") && name != "CHANGELOG.md" && !strings.HasPrefix(path, root+"/bench/")
-		example := strings.HasSuffix(path, ".go") && (strings.HasPrefix(name, "example") || strings.HasPrefix(path, root+"/examples/"))
-		if !page && !example {
+		p := newPlace(strings.HasSuffix(path, ".md"))
+		switch {
+		case p.page && name != "CHANGELOG.md" && !strings.HasPrefix(path, root+"/bench/"):
+			p.ofPage(text, public)
+		case strings.HasSuffix(path, ".go") && strings.HasPrefix(name, "example"),
+			strings.HasSuffix(path, ".go") && strings.HasPrefix(path, root+"/examples/") && !strings.HasSuffix(path, "_test.go"):
+			p.ofExample(t, path, text)
+		default:
 			continue
 		}
-		code := goComment.ReplaceAllString(text, "")
-		if page {
-			code = strings.Join(pageCode.FindAllString(text, -1), " ")
-		}
-		for _, word := range strings.FieldsFunc(code, betweenWords) {
-			shown[word] = true
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestNamesAreShown: every exported name is in the code of a page of the docs or of a runnable
+// example, where a newcomer meets it. These do not count:
+//
+//   - a word of prose,
+//   - a name of another package, such as pprof.Index,
+//   - a field or method in a place that does not name its type.
+func TestNamesAreShown(t *testing.T) {
+	lines, where := apiLines(t), places(t, publicNames(t))
+	packages := make(map[string]int) // how many have the name
+	for _, m := range lines {
+		if m[6] != "" && m[0] != "pipeline: type Reply" { // another name of cluster.Reply
+			packages[m[6]]++
 		}
 	}
-	text, err := os.ReadFile(root + "/api.txt")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(text)) {
-		m := apiLine.FindStringSubmatch(line)
-		require.NotNil(t, m, line)
-		owner, name := m[2]+m[4], m[3]+m[5]+m[6]
-		if name != "" && !shown[name] && !slices.Contains(ofInterfaces, name) {
-			t.Errorf("%s.%s.%s is in no page of docs and in no example", m[1], owner, name)
+	for _, m := range lines {
+		pkg, owner, member, name := m[1], m[2]+m[4], m[3]+m[5], m[6]
+		if slices.Contains(ofInterfaces, member) {
+			continue
+		}
+		shown := slices.ContainsFunc(where, func(p place) bool {
+			return p.has(pkg, owner+name, packages) && (member == "" || p.members[member])
+		})
+		if !shown {
+			t.Errorf("%s is in no page of docs and in no example", strings.TrimSuffix(pkg+"."+owner+name+"."+member, "."))
 		}
 	}
+}
+
+func TestPlaces(t *testing.T) {
+	example, page := newPlace(false), newPlace(true)
+	example.ofExample(t, "example.go", `package main
+import ("net/http/pprof"; "github.com/mediocregopher/radix/v4"; "github.com/redislanes/redislanes")
+var _, _, _ = pprof.Index, radix.Cmd, redislanes.Error{Addr: "a"}.Since // Tries`)
+	page.ofPage("Prose `redislanes.Error` `Error.Tries` `x.Index` `Slot`.", map[string]bool{"redislanes": true})
+	one := map[string]int{"Error": 1, "Slot": 2}
+	for _, p := range []place{example, page} {
+		require.True(t, p.has("redislanes", "Error", one))
+		require.False(t, p.has("redislanes", "Slot", one), "two packages have it")
+		require.Equal(t, p.page, p.members["Index"])
+	}
+	require.Equal(t, map[string]bool{"Addr": true, "Since": true}, example.members)
+	require.Equal(t, map[string]bool{"Error": true, "Tries": true, "Index": true, "Slot": true}, page.members)
+	require.True(t, page.has("redislanes", "Tries", map[string]int{"Tries": 1}))
+	require.False(t, page.has("pool", "Tries", map[string]int{"Tries": 1}), "the page does not name the package")
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// An Observer counts the decisions of limiters. Make it with [NewObserver], give it
-// to limiters as limit.Config.Observer, and register it; it is a
-// prometheus.Collector. All methods are safe for concurrent use.
+// An Observer counts the decisions of limiters. Make it with [New] or [Config.New], give
+// it to limiters as limit.Config.Observer, and register it. It is a prometheus.Collector. All
+// methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
 // (limit.Outcome) and whether the limit is a shadow limit, without requests that only look;
@@ -42,10 +42,23 @@ var (
 	_ prometheus.Collector = (*Observer)(nil)
 )
 
-// NewObserver returns an observer that adds the labels to every metric. Registering it fails if one
-// is called limit, outcome, shadow, hits, allowed or le. The histogram has classic buckets from 100 µs to 1 s,
-// and native ones.
-func NewObserver(labels prometheus.Labels) *Observer {
+// Config is the settings of an [Observer]. The zero value works.
+type Config struct {
+	// ConstLabels are added to every metric, such as {"service": "login"}. Default none. New
+	// copies the map.
+	//
+	// Registering fails if a name is empty, or is limit, outcome, shadow, hits, allowed or le, or
+	// if a name or value is not UTF-8.
+	ConstLabels prometheus.Labels
+}
+
+// New is [Config.New] with the zero Config: metrics without labels of your own.
+func New() *Observer { return Config{}.New() }
+
+// New returns an observer. Several limiters may share it. Its histogram has classic buckets from
+// 100 µs to 1 s, and native ones.
+func (c Config) New() *Observer {
+	labels := c.ConstLabels
 	if _, taken := labels["le"]; taken { // client_golang would panic
 		return &Observer{invalid: errTaken}
 	}
@@ -124,8 +137,8 @@ func (o *Observer) of(name string) *counters {
 }
 
 var (
-	errZero  = errors.New("limits: the Observer is a zero value: make it with limits.NewObserver")
-	errTaken = errors.New(`limits: NewObserver: the label "le" is taken by the histogram`)
+	errZero  = errors.New("limits: the Observer is a zero value: make it with limits.New")
+	errTaken = errors.New(`limits: Config.ConstLabels: the label "le" is taken by the histogram`)
 )
 
 // Describe is part of prometheus.Collector. Registering a zero Observer fails.

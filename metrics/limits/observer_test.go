@@ -24,7 +24,9 @@ func TestObserver(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	o := limits.NewObserver(prometheus.Labels{"service": "s"})
+	labels := prometheus.Labels{"service": "s"}
+	o := limits.Config{ConstLabels: labels}.New()
+	labels["service"] = "changed" // the observer has its own copy
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(o))
 	l, err := limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1}.New(client)
@@ -82,9 +84,9 @@ func TestObserver(t *testing.T) {
 func TestObserversThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]*limits.Observer{
-		"limits: the Observer is a zero value: make it with limits.NewObserver": new(limits.Observer),
-		`limits: NewObserver: the label "le" is taken by the histogram`:         limits.NewObserver(prometheus.Labels{"le": "x"}),
-		"duplicate label names": limits.NewObserver(prometheus.Labels{"limit": "x"}),
+		"limits: the Observer is a zero value: make it with limits.New":        new(limits.Observer),
+		`limits: Config.ConstLabels: the label "le" is taken by the histogram`: limits.Config{ConstLabels: prometheus.Labels{"le": "x"}}.New(),
+		"duplicate label names": limits.Config{ConstLabels: prometheus.Labels{"limit": "x"}}.New(),
 	} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(o), want)
 		o.Decided(time.Second, nil, limit.Result{})

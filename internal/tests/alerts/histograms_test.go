@@ -62,7 +62,7 @@ func TestHistograms(t *testing.T) {
 func TestBoundsAreBuckets(t *testing.T) {
 	buckets := make(map[string][]float64)
 	registry := prometheus.NewRegistry()
-	requests, decisions := metrics.New(), limits.NewObserver(nil)
+	requests, decisions := metrics.New(), limits.New()
 	registry.MustRegister(requests, decisions)
 	requests.Trace().PoolOpened(&redislanes.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"})
 	families, err := registry.Gather()
@@ -95,7 +95,7 @@ func TestBoundsAreBuckets(t *testing.T) {
 // 30 ms.
 func startService(t *testing.T) (addr string) {
 	registry := prometheus.NewRegistry()
-	requests, decisions := metrics.New(), limits.NewObserver(nil)
+	requests, decisions := metrics.New(), limits.New()
 	registry.MustRegister(requests, decisions)
 	trace, pool := requests.Trace(), &redislanes.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"}
 	trace.PoolOpened(pool)

@@ -32,7 +32,7 @@ type service struct {
 }
 
 func startService(t *testing.T, addrs []string, size pool.Config, proxies redistest.Proxies) *service {
-	requests, decisions := metrics.New(), limits.NewObserver(nil)
+	requests, decisions := metrics.New(), limits.New()
 	config := cluster.Config{Pool: size, Trace: requests.Trace(), RetryWindow: 100 * time.Millisecond}
 	if proxies != nil {
 		config.AddrMap = proxies.AddrMap
