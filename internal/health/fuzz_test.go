@@ -125,7 +125,7 @@ func (f *fuzzed) look(t *testing.T) {
 	if heard {
 		f.life, f.asks = f.ran, nil
 	}
-	v := look.Judge(false, false)
+	v := look.Judge(Dials{})
 	require.Equal(t, heard, v.Heard)
 	if v.Ask {
 		f.asks = append(f.asks, f.ran)
@@ -173,7 +173,7 @@ func (f *fuzzed) settle(t *testing.T) {
 		for i := range f.conns {
 			look.See(&f.conns[i], Sight{Progress: f.progress[i], InFlight: true})
 		}
-		v := look.Judge(false, false)
+		v := look.Judge(Dials{})
 		if suspect < 0 && f.State() == Suspect {
 			suspect = f.ran - began
 		}

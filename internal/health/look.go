@@ -104,10 +104,20 @@ type Verdict struct {
 	Stalled bool // close the connections
 }
 
-// Judge ends the look. dials says that users have all connections, or none is left, and that a
-// dial is out, or is due after one that got no answer. waited says that callers wait for it.
-func (l *Look) Judge(dials, waited bool) (v Verdict) {
+// Dials is what a look sees of the connections that are wanted.
+type Dials struct {
+	Out     bool // a dial is under way
+	Due     bool // the next one is set for later
+	Joined  bool // there is a connection that no user has for itself
+	Waiting bool // callers wait for a connection
+}
+
+// Judge ends the look. A dial counts as a question to the server if no connection is left that may
+// be heard, and callers wait or the server is suspect. After a dial without an answer, it goes on
+// counting until the next one begins.
+func (l *Look) Judge(d Dials) (v Verdict) {
 	s := l.s
+	dials := (d.Out || d.Due && s.GaveUp()) && !d.Joined
 	if l.trip > 0 {
 		s.Trip(l.trip)
 	}
@@ -119,7 +129,7 @@ func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	switch {
 	case !dials:
 		s.dial = 0
-	case s.dial == 0 && waited:
+	case s.dial == 0 && (d.Waiting || s.state == Suspect):
 		s.dial = s.clock.run
 	}
 	if s.dial != 0 {

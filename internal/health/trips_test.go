@@ -60,7 +60,7 @@ func TestOnePauseIsOneTrip(t *testing.T) {
 	for i := range conns {
 		look.See(&conns[i], Sight{Progress: 1, Trip: 5 * time.Second})
 	}
-	look.Judge(false, false)
+	look.Judge(Dials{})
 	require.Less(t, s.Usual(), 3*ms)
 }
 

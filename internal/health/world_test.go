@@ -81,7 +81,7 @@ func (w *world) look() {
 			w.say("trust %s", c.name)
 		}
 	}
-	v := look.Judge((len(w.dials) > 0 || w.redial && w.GaveUp()) && !joined, w.waiting || w.State() == Suspect)
+	v := look.Judge(Dials{Out: len(w.dials) > 0, Due: w.redial, Joined: joined, Waiting: w.waiting})
 	if v.Ask {
 		w.say("ask")
 	}

@@ -105,8 +105,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 			m.trustLocked()
 		}
 	}
-	dials := p.dialing > 0 || p.redial != nil && p.health.GaveUp()
-	v := look.Judge(dials && !p.joinedLocked(), p.queue.len() > 0 || p.health.State() == health.Suspect)
+	v := look.Judge(health.Dials{Out: p.dialing > 0, Due: p.redial != nil, Joined: p.joinedLocked(), Waiting: p.queue.len() > 0})
 	if v.Heard {
 		p.livesLocked()
 	}
