@@ -92,9 +92,6 @@ type Dialer struct {
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// leastKeepAlive is the least KeepAlive: kernels count whole seconds.
-const leastKeepAlive = time.Second
-
 // Validate returns an error that names the first field that cannot be used.
 func (d Dialer) Validate() error {
 	switch {

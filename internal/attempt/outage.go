@@ -6,8 +6,16 @@ import (
 	"time"
 )
 
-// Forever is the window of a client that retries for as long as the context lasts.
-const Forever time.Duration = math.MaxInt64
+const (
+	// Forever is the window of a client that retries for as long as the context lasts.
+	Forever time.Duration = math.MaxInt64
+
+	// minBackoff is the longest wait before the second try.
+	minBackoff = 2 * time.Millisecond
+
+	// MaxBackoff is the longest wait between two tries.
+	MaxBackoff = 250 * time.Millisecond
+)
 
 // An Outage is why commands are refused, or cannot be sent, from the first one on.
 type Outage struct {
@@ -43,13 +51,6 @@ func (o Outage) MayRetry(now time.Time, left, window time.Duration) bool {
 	}
 	return window > 0 && now.Sub(o.Since) < window // Since is after now if another call has just met it
 }
-
-const (
-	minBackoff = 2 * time.Millisecond
-
-	// MaxBackoff is the longest wait between two tries.
-	MaxBackoff = 250 * time.Millisecond
-)
 
 // Backoff returns how long to wait before a command that was sent n times is sent again: a
 // random time up to a limit. The limit is 2 ms, doubled for each try but the first, and at most

@@ -34,7 +34,7 @@ func blend(usual, took time.Duration) time.Duration {
 	if usual == 0 {
 		return max(took, 1)
 	}
-	took = min(took, tripLimit*max(usual, time.Millisecond))
+	took = min(took, tripLimit*max(usual, shortTrip))
 	return max(usual+(took-usual)/tripShare, 1)
 }
 
