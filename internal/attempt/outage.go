@@ -23,6 +23,15 @@ type Outage struct {
 	Silent bool // the server says nothing, and refuses no connection
 }
 
+// Lasted returns how long the outage has lasted. It is 0 if Since is after now, as when another
+// call has just met the outage.
+func (o Outage) Lasted(now time.Time) time.Duration { return max(0, now.Sub(o.Since)) }
+
+// Left returns how much of the window is left. It is negative after the end of the window.
+func (o Outage) Left(now time.Time, window time.Duration) time.Duration {
+	return window - o.Lasted(now)
+}
+
 // Next decides about a command that met the outage and has not run. left is the time that its
 // call had when it first met an outage. A command for a replica goes to another replica, or to
 // the primary, however long the outage has lasted.
@@ -49,7 +58,7 @@ func (o Outage) MayRetry(now time.Time, left, window time.Duration) bool {
 	if o.Silent && left < window && window != Forever {
 		return false
 	}
-	return window > 0 && now.Sub(o.Since) < window // Since is after now if another call has just met it
+	return o.Lasted(now) < window
 }
 
 // Backoff returns how long to wait before a command that was sent n times is sent again: a

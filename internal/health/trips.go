@@ -78,5 +78,9 @@ func (s *Server) doubtful() time.Duration {
 // question that it has answered since bytes last arrived, or since nothing was silent. A
 // server that answers makes commands wait on purpose, and need not be asked all the time.
 func (s *Server) patience() time.Duration {
-	return min(s.unusual()<<min(s.excused, 16), s.StallTimeout/2)
+	unusual, times, most := s.unusual(), min(s.excused, 16), s.StallTimeout/2
+	if unusual > most>>times { // doubled without an overflow
+		return most
+	}
+	return unusual << times
 }
