@@ -9,6 +9,7 @@ import (
 	"github.com/redislanes/redislanes/internal/setting"
 )
 
+// The most that settings may be. More is a mistake.
 const (
 	mostRedirects  = 1 << 10
 	mostTraceOneIn = 1_000_000

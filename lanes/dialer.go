@@ -9,7 +9,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/setting"
 )
 
@@ -93,22 +92,6 @@ type Dialer struct {
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Limits bound the cost of one reply. A zero field takes its default. A reply beyond a limit
-// closes its lane, except for Depth and Attributes: such a reply is read to its end and dropped.
-// Its command has run, and gets an error reply that begins with TOODEEP or TOOMANY. Attributes
-// are not decoded.
-type Limits struct {
-	Bulk       int64 // bytes of one bulk string; default 512 MiB, as proto-max-bulk-len of Redis; at most 64 GiB
-	Elements   int64 // elements of one aggregate; default 16 Mi, at most 1 Gi
-	Line       int64 // bytes of one simple string, number or error; default 64 KiB, at most 1 GiB
-	Reply      int64 // bytes of one whole reply; default 1 GiB, at most 64 GiB
-	Depth      int   // nesting of aggregates; default 1,024, at most 4,096
-	Attributes int64 // attributes of RESP3 in one reply; default 1 Mi, at most 1 Gi
-}
-
-// leastKeepAlive is the least KeepAlive: kernels count whole seconds.
-const leastKeepAlive = time.Second
-
 // Validate returns an error that names the first field that cannot be used.
 func (d Dialer) Validate() error {
 	switch {
@@ -121,7 +104,7 @@ func (d Dialer) Validate() error {
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password: set Password or Credentials (any text for a user with nopass)", d.Username)
 	}
-	if err := resp.Limits(d.Limits).Validate(); err != nil {
+	if err := d.Limits.validate(); err != nil {
 		return fmt.Errorf("lanes: Dialer.%w", err)
 	}
 	return cmp.Or(

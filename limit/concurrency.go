@@ -124,7 +124,7 @@ func (c *Concurrency) acquire(ctx context.Context, key string, began time.Time) 
 		d.Err, d.Allowed = err, !c.rule.FailClosed
 		return nil, d
 	case !holding.taken:
-		d.RetryAfter = max(time.Millisecond, min(holding.first, retryHolding))
+		d.RetryAfter = max(leastRetryHolding, min(holding.first, retryHolding))
 		return nil, d
 	}
 	d.Allowed, d.Remaining = true, max(0, c.rule.Limit-holding.held)

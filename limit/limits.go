@@ -23,8 +23,9 @@ const (
 	leastTTL   = time.Second
 	mostTTL    = time.Hour
 
-	// retryHolding is when a denied Acquire may be tried again, at the latest.
-	retryHolding = time.Second
+	// A denied Acquire may be tried again after leastRetryHolding to retryHolding.
+	leastRetryHolding = time.Millisecond
+	retryHolding      = time.Second
 
 	// slack is how much longer than a window and the budget its key lives, since the
 	// clocks of processes differ.

@@ -39,7 +39,7 @@ func (b *batch) prepare(c *Counters, merged bool) {
 	if merged {
 		b.run = func() { c.carry(b) }
 		b.told = make(chan struct{}, 1)
-		b.tellEach = time.AfterFunc(time.Hour, func() {
+		b.tellEach = time.AfterFunc(neverYet, func() {
 			b.p.list.Request.Early()
 			b.told <- struct{}{}
 		})

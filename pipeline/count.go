@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -224,7 +225,7 @@ func (x *count) readEnd(mending bool) ending {
 	case err == nil && end == -1:
 		return expire
 	case err == nil:
-		x.left = time.Duration(end) * time.Millisecond
+		x.left = milliseconds(end)
 	case x.sent == expire || mending:
 		x.expiry = x.uncertain(err)
 	case x.looksNew() && !gave:
@@ -233,6 +234,12 @@ func (x *count) readEnd(mending bool) ending {
 		return ask
 	}
 	return nothing
+}
+
+// milliseconds returns so much time, 292 years at most: servers keep longer times.
+func milliseconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64 / time.Millisecond)
+	return time.Duration(max(-most, min(n, most))) * time.Millisecond
 }
 
 // looksNew reports whether the total says that the key may not have existed.

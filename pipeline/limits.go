@@ -22,6 +22,9 @@ const (
 	// 1,000 callers on ten keys of three nodes, the callers made 5 to 13 % fewer calls.
 	tellEachAfter = 5 * time.Millisecond
 
+	// A timer that is made for later use is set to neverYet, and stopped at once.
+	neverYet = time.Hour
+
 	// lateAfter is how long merged hits must have been under way before others pass them. A caller
 	// with less time than that does not keep the hits of others from merging.
 	lateAfter = 20 * time.Millisecond

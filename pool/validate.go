@@ -9,24 +9,6 @@ import (
 	"github.com/redislanes/redislanes/internal/setting"
 )
 
-// What is more than this is a mistake. A server has 65,535 ports for the
-// connections from one address; the set of lanes is copied when one joins.
-const (
-	mostConnections = 1 << 16 // 65,536
-	mostLanes       = 1 << 10 // 1,024
-	mostWaiters     = 1 << 20 // 1,048,576
-	mostInFlight    = 1 << 20
-	mostQueuedBytes = 1 << 30
-)
-
-// leastAge is the least MaxAge: a connection that lives for less costs more than it is
-// used.
-const leastAge = time.Second
-
-// leastPing is the least PingEvery. A server with more connections than that allows would
-// have nothing else to do.
-const leastPing = 10 * time.Millisecond
-
 // validateOptions returns an error if the options cannot be used that the settings, which
 // have their defaults, were made of.
 func validateOptions(kind string, s nodepool.Settings) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A nullCluster is servers that own all slots and do nothing: INCRBY and EXPIRE are
@@ -135,7 +136,7 @@ func (s *session) answer(to io.Writer, in []byte) (took int, err error) {
 		}
 		return took, err
 	}
-	framer := resp.NewFramer(resp.Limits{}.WithDefaults())
+	framer := resp.NewFramer(lanes.Limits{})
 	for took < len(in) {
 		n, done, err := framer.Next(in[took:])
 		if err != nil {

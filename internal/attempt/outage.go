@@ -6,13 +6,30 @@ import (
 	"time"
 )
 
-// Forever is the window of a client that retries for as long as the context lasts.
-const Forever time.Duration = math.MaxInt64
+const (
+	// Forever is the window of a client that retries for as long as the context lasts.
+	Forever time.Duration = math.MaxInt64
+
+	// minBackoff is the longest wait before the second try.
+	minBackoff = 2 * time.Millisecond
+
+	// MaxBackoff is the longest wait between two tries.
+	MaxBackoff = 250 * time.Millisecond
+)
 
 // An Outage is why commands are refused, or cannot be sent, from the first one on.
 type Outage struct {
 	Since  time.Time
 	Silent bool // the server says nothing, and refuses no connection
+}
+
+// Lasted returns how long the outage has lasted. It is 0 if Since is after now, as when another
+// call has just met the outage.
+func (o Outage) Lasted(now time.Time) time.Duration { return max(0, now.Sub(o.Since)) }
+
+// Left returns how much of the window is left. It is negative after the end of the window.
+func (o Outage) Left(now time.Time, window time.Duration) time.Duration {
+	return window - o.Lasted(now)
 }
 
 // Next decides about a command that met the outage and has not run. left is the time that its
@@ -41,15 +58,8 @@ func (o Outage) MayRetry(now time.Time, left, window time.Duration) bool {
 	if o.Silent && left < window && window != Forever {
 		return false
 	}
-	return window > 0 && now.Sub(o.Since) < window // Since is after now if another call has just met it
+	return o.Lasted(now) < window
 }
-
-const (
-	minBackoff = 2 * time.Millisecond
-
-	// MaxBackoff is the longest wait between two tries.
-	MaxBackoff = 250 * time.Millisecond
-)
 
 // Backoff returns how long to wait before a command that was sent n times is sent again: a
 // random time up to a limit. The limit is 2 ms, doubled for each try but the first, and at most

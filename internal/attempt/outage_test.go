@@ -20,10 +20,13 @@ func TestMayRetry(t *testing.T) {
 		{0, time.Second, true}, {time.Second - 1, time.Second, true}, {time.Second, time.Second, false},
 		{time.Hour, time.Second, false}, {0, -1, false}, {time.Hour, -1, false},
 		{-time.Millisecond, -1, false}, {-time.Millisecond, time.Second, true},
-		{0, Forever, true}, {1000 * time.Hour, Forever, true},
+		{0, Forever, true}, {1000 * time.Hour, Forever, true}, {-time.Millisecond, Forever, true},
 	} {
 		for _, left := range []time.Duration{0, time.Second - 1, time.Second, math.MaxInt64} {
 			began := now.Add(-c.lasted)
+			lasted := max(0, c.lasted)
+			require.Equal(t, lasted, Outage{Since: began}.Lasted(now))
+			require.Equal(t, c.window-lasted, Outage{Since: began}.Left(now, c.window))
 			got := Outage{Since: began}.MayRetry(now, left, c.window)
 			require.Equal(t, c.want, got, fmt.Sprint(c))
 			got = Outage{Since: began, Silent: true}.MayRetry(now, left, c.window)

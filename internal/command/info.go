@@ -143,9 +143,8 @@ func (r *Rule) setKeys(fields [][]byte, movable bool) error {
 
 // place reads a number that must be small.
 func place(raw []byte) (int, error) {
-	const most = 1 << 20
 	n, err := resp.Int(raw)
-	if err != nil || n < -most || n > most {
+	if err != nil || n < -mostPlace || n > mostPlace {
 		return 0, fmt.Errorf("%w: a place out of range", ErrInfo)
 	}
 	return int(n), nil

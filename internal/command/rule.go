@@ -1,6 +1,20 @@
 package command
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// The counts of the package.
+const (
+	// manyKeys is how many keys a command such as MGET may have and still count as
+	// fast.
+	manyKeys = 100
+
+	// mostPlace bounds the places of keys that a server tells.
+	mostPlace = 1 << 20
+)
 
 // Traits tell how a command may travel.
 type Traits uint8
@@ -116,10 +130,6 @@ const (
 	slowWithManyKeys
 )
 
-// manyKeys is how many keys a command such as MGET may have and still count as
-// fast.
-const manyKeys = 100
-
 // unknown has its key where almost every command has it.
 var unknown = Rule{form: form{find: byRange, step: 1}}
 
@@ -155,9 +165,6 @@ func makeTable() *table {
 	return t
 }
 
-// maxName is at least the length of the name of any command in the table.
-const maxName = 40
-
 // A table is a hash table with open addressing. It exists because a map needs
 // the name in upper case, which with the look-up itself takes three times as
 // long.
@@ -169,7 +176,7 @@ func (t *table) find(name string) *Rule { return find(t, name) }
 
 // find returns nil if there is no such command.
 func find[T text](t *table, name T) *Rule {
-	if len(name) > maxName {
+	if len(name) > resp.MaxCommandName {
 		return nil
 	}
 	for i := hashName(name); ; i = (i + 1) % uint32(len(t)) {

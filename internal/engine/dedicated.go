@@ -175,7 +175,7 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 	case attempt.OtherReplica:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
-		if d.client.wait(ctx, attempt.Backoff(d.history.met(), window-now.Sub(t.Since)), d.moved) != nil {
+		if d.client.wait(ctx, attempt.Backoff(d.history.met(), t.Left(now, window)), d.moved) != nil {
 			return false
 		}
 	default:

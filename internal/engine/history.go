@@ -90,7 +90,7 @@ func (h *history) explained(err error, began time.Time, took time.Duration) erro
 	switch {
 	case h.outage != nil:
 		t := h.outage
-		return &cause.Tried{Where: t.String(), For: began.Add(took).Sub(t.Since), Tries: h.tries, Took: took, Err: err}
+		return &cause.Tried{Where: t.String(), For: t.Lasted(began.Add(took)), Tries: h.tries, Took: took, Err: err}
 	case h.tries > 1:
 		return &cause.Tried{Tries: h.tries, Took: took, Err: err}
 	}

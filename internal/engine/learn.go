@@ -69,10 +69,11 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if l.slow {
 				since = now
 			}
-			if !(attempt.Outage{Since: since, Silent: true}).MayRetry(now, left, c.cfg.RetryWindow) {
+			met := attempt.Outage{Since: since, Silent: true}
+			if !met.MayRetry(now, left, c.cfg.RetryWindow) {
 				return cmd, nil
 			}
-			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.RetryWindow-now.Sub(since)), nil)
+			err = c.wait(ctx, attempt.Backoff(tries, met.Left(now, c.cfg.RetryWindow)), nil)
 		}
 		if err != nil {
 			return cmd, wire.Named(name, "", wire.NotSent("", err))

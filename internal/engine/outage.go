@@ -114,9 +114,9 @@ func (t *outages) note(at site, code string, since, now time.Time) outage {
 	if !since.IsZero() && since.Before(known.Since) {
 		known.Since = since
 	}
-	if of.told.IsZero() && now.Sub(known.Since) >= lasting {
+	if of.told.IsZero() && known.Lasted(now) >= lasting {
 		of.told = known.Since
-		t.log.Note(guard.Outage, at.String(), now.Sub(known.Since), cmp.Or(code, "not sent"),
+		t.log.Note(guard.Outage, at.String(), known.Lasted(now), cmp.Or(code, "not sent"),
 			"are retried within RetryWindow, then fail at once")
 	}
 	return *known

@@ -288,7 +288,7 @@ func (x *retry) schedule(commands []int, now time.Time) {
 // left returns how long the command may be sent again.
 func (x *retry) left(i int, now time.Time) time.Duration {
 	if t := x.histories[i].outage; t != nil {
-		return x.client.cfg.RetryWindow - now.Sub(t.Since)
+		return t.Left(now, x.client.cfg.RetryWindow)
 	}
 	return attempt.MaxBackoff
 }

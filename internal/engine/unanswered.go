@@ -87,7 +87,7 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 		if met.MayRetry(now, left, c.cfg.RetryWindow) {
 			return nil
 		}
-		err.Since, err.Cause = met.Since, &cause.Tried{Where: met.String(), For: now.Sub(met.Since), Err: err.Cause}
+		err.Since, err.Cause = met.Since, &cause.Tried{Where: met.String(), For: met.Lasted(now), Err: err.Cause}
 	}
 	return err
 }

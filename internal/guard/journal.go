@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// maxLines bounds the lines that wait for a log. Further ones are dropped, and counted.
-const maxLines = 1024
+const (
+	// maxLines bounds the lines that wait for a log. Further ones are dropped, and counted.
+	maxLines = 1024
+
+	// spacing is the least time between two lines of a [Throttle].
+	spacing = 5 * time.Second
+)
 
 // A Journal writes lines to a log. That may be slow, or not return, and what it is
 // told is decided under locks, by goroutines on which callers and the judgement of
@@ -125,9 +130,6 @@ func (j *Journal) endLocked() {
 		close(j.ended)
 	}
 }
-
-// spacing is the least time between two lines of a [Throttle].
-const spacing = 5 * time.Second
 
 // A Throttle says which of many like events are worth a line: the first one, and
 // then one in five seconds at most. The zero value is ready; it is not safe for

@@ -27,9 +27,11 @@ const (
 	LeastStallTimeout = 2 * LooksInSilence * LeastLook
 
 	// A round trip is one part in tripShare of the usual one. It counts for tripLimit times
-	// the usual one at most: one slow command changes little.
+	// the usual one at most: one slow command changes little. A usual one below shortTrip
+	// counts as shortTrip here.
 	tripShare = 8
 	tripLimit = 8
+	shortTrip = time.Millisecond
 
 	// MaxDials bounds the dials at a time to one server, so that a failover does not
 	// end in a storm of connections.

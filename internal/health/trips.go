@@ -34,7 +34,7 @@ func blend(usual, took time.Duration) time.Duration {
 	if usual == 0 {
 		return max(took, 1)
 	}
-	took = min(took, tripLimit*max(usual, time.Millisecond))
+	took = min(took, tripLimit*max(usual, shortTrip))
 	return max(usual+(took-usual)/tripShare, 1)
 }
 
@@ -78,5 +78,9 @@ func (s *Server) doubtful() time.Duration {
 // question that it has answered since bytes last arrived, or since nothing was silent. A
 // server that answers makes commands wait on purpose, and need not be asked all the time.
 func (s *Server) patience() time.Duration {
-	return min(s.unusual()<<min(s.excused, 16), s.StallTimeout/2)
+	unusual, times, most := s.unusual(), min(s.excused, 16), s.StallTimeout/2
+	if unusual > most>>times { // doubled without an overflow
+		return most
+	}
+	return unusual << times
 }

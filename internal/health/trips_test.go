@@ -1,6 +1,7 @@
 package health
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -26,6 +27,31 @@ func TestUsualTrip(t *testing.T) {
 	require.InDelta(t, 50*ms, s.Usual(), float64(ms), "many are")
 	s.StallTimeout = 100 * ms
 	require.Equal(t, 50*ms, s.unusual(), "two silences fit into the stall timeout")
+}
+
+// TestPatience: it is an unusual silence, doubled for each question that was answered, and half of
+// StallTimeout at most.
+func TestPatience(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	for name, c := range map[string]struct {
+		stall   time.Duration
+		trips   trips
+		excused int
+		want    time.Duration
+	}{
+		"no question":              {3 * time.Second, trips{usual: ms}, 0, MinSilence},
+		"two questions":            {3 * time.Second, trips{usual: ms}, 2, 4 * MinSilence},
+		"many questions":           {3 * time.Second, trips{usual: ms}, 100, 1500 * ms},
+		"an odd limit":             {time.Second + 1, trips{usual: ms}, 1, time.Second / 2},
+		"a server never reached":   {longest, trips{}, 1, longest / 2},
+		"asked more often":         {longest, trips{}, 100, longest / 2},
+		"a long limit":             {longest, trips{usual: ms}, 100, MinSilence << 16},
+		"the limit is not doubled": {240 * time.Hour, trips{}, 16, 120 * time.Hour},
+	} {
+		s := New(Limits{StallTimeout: c.stall}, time.Now(), ms)
+		s.trips, s.excused = c.trips, c.excused
+		require.Equal(t, c.want, s.patience(), name)
+	}
 }
 
 // TestDoubtfulSilence: it is as many usual trips as an unusual silence, with a lower least

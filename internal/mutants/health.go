@@ -3,6 +3,8 @@ package main
 // health are promises of the health of a server, and of the size and the queue of its pool.
 var health = []promise{
 	{"a silent server is given up", []mutant{
+		{fault: "the time between questions overflows", at: "internal/health.Server.patience",
+			by: never("most"), tests: "./internal/health TestPatience"},
 		{fault: "callers wait behind a missing reply: no stall watchdog", at: "internal/nodepool.Pool.judgeLocked",
 			by: never("dedicated", "Stalled"), tests: "./internal/nodepool TestStalledServerIsGivenUp"},
 		{fault: "a deadline that passes on a silent connection is not noticed", at: "internal/nodepool.Pool.abandon",

@@ -10,7 +10,7 @@ var outages = []promise{
 	}},
 	{"retries end with the retry window", []mutant{
 		{fault: "calls retry for as long as their context lasts", at: "internal/attempt.Outage.MayRetry",
-			by: always("Since"), tests: "./cluster TestDeadForGood/LOADING"},
+			by: always("Lasted"), tests: "./cluster TestDeadForGood/LOADING"},
 		{fault: "a command that a slot refuses is retried for as long as its context lasts", at: "internal/engine.Client.refused",
 			by: instead("h.since(at)", "time.Time{}"), tests: "./cluster TestDeadForGood/TRYAGAIN"},
 		{fault: "dedicated connections retry for as long as their context lasts", at: "internal/engine.dedicatedAction.again",
@@ -26,7 +26,9 @@ var outages = []promise{
 	}},
 	{"calls last through a failover", []mutant{
 		{fault: "calls give up before a failover is over", at: "internal/attempt.Outage.MayRetry",
-			by: instead("now.Sub(o.Since) < window", "now.Sub(o.Since) < min(window, 300*time.Millisecond)"), tests: "./cluster TestFailoverFailsNoCall"},
+			by: instead("o.Lasted(now) < window", "o.Lasted(now) < min(window, 300*time.Millisecond)"), tests: "./cluster TestFailoverFailsNoCall"},
+		{fault: "a client that retries without an end hardly waits in an outage that was just met", at: "internal/attempt.Outage.Lasted",
+			by: instead("max(0, now.Sub(o.Since))", "now.Sub(o.Since)"), tests: "./internal/engine TestLeft"},
 		{fault: "a command fails since its dedicated connection has ended unused", at: "internal/engine.dedicatedAction.follow",
 			by: instead("d.seen.unsent", "false"), tests: "./cluster TestDedicatedEndsUnused"},
 		{fault: "an unknown command is routed by a guess while all nodes are down", at: "internal/engine.Client.learned",

@@ -23,7 +23,7 @@ import (
 func TestUsage(t *testing.T) {
 	const ok, bad = "+OK\r\n", "-ERR syntax error\r\n"
 	const execAbort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
-	beyondLimits := string(resp.AppendRefusal(nil, resp.TooManyAttributes, resp.Limits{}))
+	beyondLimits := string(resp.AppendRefusal(nil, resp.TooManyAttributes, lanes.Limits{}))
 	open := usage{open: true}
 	multi := usage{open: true, multi: true}
 	for _, test := range []struct {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // appendHit encodes what a rate limiter sends for one hit.
@@ -38,7 +40,7 @@ func countFrames(f *Framer, p []byte) (n int) {
 func TestNothingIsAllocated(t *testing.T) {
 	buf := appendHit(nil)
 	assert.Zero(t, testing.AllocsPerRun(100, func() { buf = appendHit(buf[:0]) }), "encoding")
-	f := NewFramer(Limits{})
+	f := NewFramer(lanes.Limits{})
 	for _, s := range streams {
 		p := []byte(s.text)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { countFrames(f, p) }), "framing, %s", s.name)
@@ -66,7 +68,7 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkFrame(b *testing.B) {
 	for _, s := range streams[:2] {
 		b.Run(s.name, func(b *testing.B) {
-			p, f := []byte(s.text), NewFramer(Limits{})
+			p, f := []byte(s.text), NewFramer(lanes.Limits{})
 			b.SetBytes(int64(len(p)))
 			b.ReportAllocs()
 			replies := 0

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // ErrNull says that a reply is null where a value was asked for.
@@ -15,7 +17,7 @@ var ErrNull = errors.New("null reply")
 // follows it. Both are nil if there is no complete reply.
 func Cut(replies []byte) (first, rest []byte) {
 	const any = math.MaxInt64 // the limits that held when they were framed are not known here
-	f := NewFramer(Limits{Bulk: any, Elements: any, Line: any, Reply: any, Depth: 1, Attributes: any})
+	f := Framer{limits: lanes.Limits{Bulk: any, Elements: any, Line: any, Reply: any, Depth: 1, Attributes: any}}
 	n, done, err := f.Next(replies)
 	if !done || err != nil {
 		return nil, nil

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 const attribute = "|1\r\n+ttl\r\n*2\r\n:1\r\n$1\r\na\r\n"
@@ -94,7 +96,7 @@ func TestSkipAttributesBeyondTheDefaultLimits(t *testing.T) {
 	deep := "|1\r\n+a\r\n" + nested(200)
 	long := "|1\r\n+a\r\n+" + strings.Repeat("x", 70<<10) + "\r\n"
 	for _, reply := range []string{deep + "-ERR\r\n", long + "-ERR\r\n"} {
-		_, done, err := NewFramer(Limits{Line: 1 << 20}).Next([]byte(reply))
+		_, done, err := NewFramer(lanes.Limits{Line: 1 << 20}).Next([]byte(reply))
 		require.NoError(t, err)
 		require.True(t, done)
 		assert.True(t, IsError([]byte(reply)))

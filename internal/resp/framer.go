@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // ErrProtocol is wrapped by every error of a [Framer]. After one, the stream
 // has no known boundary any more and must be closed.
 var ErrProtocol = errors.New("protocol error")
 
-// ErrLimit is the ErrProtocol of a reply that exceeds one of the [Limits].
+// ErrLimit is the ErrProtocol of a reply that exceeds one of the [lanes.Limits].
 var ErrLimit = fmt.Errorf("%w", ErrProtocol)
 
 type state uint8
@@ -26,7 +28,7 @@ const (
 // A Framer finds the ends of replies in a stream that arrives in pieces of any
 // size. Use [NewFramer]. It is not safe for concurrent use.
 type Framer struct {
-	limits Limits
+	limits lanes.Limits
 	size   int64 // bytes of the current reply so far
 	kind   byte  // type of the current reply, behind its attributes
 	cur    byte  // type of the element being read
@@ -45,10 +47,10 @@ type Framer struct {
 }
 
 // NewFramer returns a Framer at the beginning of a reply. Zero limits take
-// their defaults; limits that do not validate are an error of the caller's and
-// must have been refused before.
-func NewFramer(l Limits) *Framer {
-	return &Framer{limits: l.WithDefaults()}
+// their defaults. The caller must have refused limits out of range
+// ([lanes.Dialer.Validate]).
+func NewFramer(l lanes.Limits) *Framer {
+	return &Framer{limits: WithDefaults(l)}
 }
 
 // Kind returns the type byte of the reply that is being read, or that the last

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // replies has every type of RESP2 and RESP3, each with the kind that the
@@ -121,17 +123,17 @@ func TestFramerFindsEveryTypeSplitAnywhere(t *testing.T) {
 			stream := []byte(r.text + next)
 			want := []frame{{r.text, r.kind, NotRefused}, {next, ':', NotRefused}}
 
-			got, rest, err := frames(t, NewFramer(Limits{}), stream)
+			got, rest, err := frames(t, NewFramer(lanes.Limits{}), stream)
 			require.NoError(t, err)
 			require.Empty(t, rest)
 			require.Equal(t, want, got)
 			for i := range stream {
-				got, rest, err = frames(t, NewFramer(Limits{}), stream[:i], stream[i:])
+				got, rest, err = frames(t, NewFramer(lanes.Limits{}), stream[:i], stream[i:])
 				require.NoError(t, err)
 				require.Empty(t, rest)
 				require.Equal(t, want, got, "split at %d", i)
 			}
-			got, _, err = frames(t, NewFramer(Limits{}), singly(stream)...)
+			got, _, err = frames(t, NewFramer(lanes.Limits{}), singly(stream)...)
 			require.NoError(t, err)
 			require.Equal(t, want, got, "byte by byte")
 		})
@@ -151,7 +153,7 @@ func TestFramerFindsAllRepliesOfOneChunk(t *testing.T) {
 			n := min(size, len(p))
 			chunks, p = append(chunks, p[:n]), p[n:]
 		}
-		got, rest, err := frames(t, NewFramer(Limits{}), chunks...)
+		got, rest, err := frames(t, NewFramer(lanes.Limits{}), chunks...)
 		require.NoError(t, err)
 		require.Empty(t, rest)
 		require.Equal(t, want, got, "chunks of %d", size)
@@ -161,7 +163,7 @@ func TestFramerFindsAllRepliesOfOneChunk(t *testing.T) {
 func TestFramerWaitsForTheRest(t *testing.T) {
 	for _, r := range replies {
 		for i := 1; i < len(r.text); i++ {
-			f := NewFramer(Limits{})
+			f := NewFramer(lanes.Limits{})
 			n, done, err := f.Next([]byte(r.text[:i]))
 			require.NoError(t, err)
 			require.False(t, done, "%q", r.text[:i])
@@ -169,7 +171,7 @@ func TestFramerWaitsForTheRest(t *testing.T) {
 			require.False(t, f.Idle())
 		}
 	}
-	f := NewFramer(Limits{})
+	f := NewFramer(lanes.Limits{})
 	n, done, err := f.Next(nil)
 	assert.Zero(t, n)
 	assert.False(t, done)
@@ -178,7 +180,7 @@ func TestFramerWaitsForTheRest(t *testing.T) {
 }
 
 func TestFramerKindOfAnAttributeIsNotKnownBeforeItsValue(t *testing.T) {
-	f := NewFramer(Limits{})
+	f := NewFramer(lanes.Limits{})
 	_, _, err := f.Next([]byte("|1\r\n+a\r\n+b\r\n"))
 	require.NoError(t, err)
 	assert.Zero(t, f.Kind())

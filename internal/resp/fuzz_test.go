@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func seed(f *testing.F, add func(stream []byte)) {
@@ -23,7 +25,7 @@ func seed(f *testing.F, add func(stream []byte)) {
 func FuzzFramer(f *testing.F) {
 	seed(f, func(stream []byte) { f.Add(stream, uint8(3), uint8(9)) })
 	f.Fuzz(func(t *testing.T, stream []byte, size, small uint8) {
-		limits := Limits{Bulk: 1 << 10, Elements: 1 << 10, Line: int64(small), Reply: 1 << 12, Depth: int(small % 33), Attributes: int64(small % 5)}
+		limits := lanes.Limits{Bulk: 1 << 10, Elements: 1 << 10, Line: int64(small), Reply: 1 << 12, Depth: int(small % 33), Attributes: int64(small % 5)}
 		whole, rest, err := frames(t, NewFramer(limits), stream)
 		var used bytes.Buffer
 		for _, w := range whole {
@@ -41,7 +43,7 @@ func FuzzFramer(f *testing.F) {
 			chunks, p = append(chunks, p[:n]), p[n:]
 		}
 		for _, w := range whole {
-			requireFramed(t, w, limits.WithDefaults())
+			requireFramed(t, w, WithDefaults(limits))
 		}
 		for _, f := range []framer{NewFramer(limits), skipper{NewFramer(limits)}} {
 			pieces, restOfPieces, errOfPieces := frames(t, f, chunks...)
@@ -66,7 +68,7 @@ func FuzzEncode(f *testing.F) {
 		cmd = AppendBulk(cmd, value)
 		cmd = AppendBulkInt(cmd, n)
 
-		found, rest, err := frames(t, NewFramer(Limits{}), cmd)
+		found, rest, err := frames(t, NewFramer(lanes.Limits{}), cmd)
 		require.NoError(t, err)
 		require.Empty(t, rest)
 		require.Equal(t, []frame{{string(cmd), '*', NotRefused}}, found)
@@ -92,7 +94,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		_, _ = Argument(stream, 1)
 		_, _ = CommandName(stream), CommandLen(stream)
-		found, _, _ := frames(t, NewFramer(Limits{}), stream)
+		found, _, _ := frames(t, NewFramer(lanes.Limits{}), stream)
 		for _, r := range found {
 			reply := []byte(r.text)
 			value := SkipAttributes(reply)

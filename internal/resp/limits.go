@@ -2,65 +2,49 @@ package resp
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
-// Limits bound what one reply may cost. A zero field takes its default. A reply
-// beyond Depth or Attributes is refused by itself ([Framer.Refused]), since a legal
-// reply must not close a connection that others share: 49 of 17 levels, from a
-// script, gave 16 neighbours 220 unknown outcomes. Beyond the others, the stream
-// ends with an [ErrProtocol].
-type Limits struct {
-	Bulk       int64 // bytes of one bulk string; default 512 MiB, Redis' own proto-max-bulk-len; at most 64 GiB
-	Elements   int64 // elements of one aggregate; default 16 Mi, at most 1 Gi
-	Line       int64 // bytes of one simple string, number or error; default 64 KiB, at most 1 GiB
-	Reply      int64 // bytes of one whole reply; default 1 GiB, at most 64 GiB
-	Depth      int   // nesting of aggregates; default 1,024, at most 4,096
-	Attributes int64 // attributes of RESP3 in one reply; default 1 Mi, at most 1 Gi
-}
+// The defaults of [lanes.Limits]. Package lanes has the bounds of its fields.
+const (
+	defaultBulk       = 512 << 20 // as proto-max-bulk-len of Redis
+	defaultElements   = 16 << 20
+	defaultLine       = 64 << 10
+	defaultReply      = 1 << 30
+	defaultDepth      = 1024
+	defaultAttributes = 1 << 20
+)
 
-// maxDepth bounds the stack of radix's decoder, which recurses for each level and
-// was seen to use 1 to 2 KiB for it: 8 MiB, of the 1 GiB that Go allows.
-const maxDepth = 4096
+// The sizes of the texts that Redact deals with, in bytes.
+const (
+	// maxMessage is how much of a server's error text is shown.
+	maxMessage = 256
+
+	// MaxRedacted is how much of a text Redact looks at.
+	MaxRedacted = 4 << 10
+
+	// MaxCommandName is at least the length of the name of any command, with that of its
+	// subcommand.
+	MaxCommandName = 40
+)
 
 // WithDefaults returns l with its zero fields set.
-func (l Limits) WithDefaults() Limits {
-	set := func(field *int64, value int64) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	set(&l.Bulk, 512<<20)
-	set(&l.Elements, 16<<20)
-	set(&l.Line, 64<<10)
-	set(&l.Reply, 1<<30)
-	set(&l.Attributes, 1<<20)
-	if l.Depth == 0 {
-		l.Depth = 1024
-	}
+func WithDefaults(l lanes.Limits) lanes.Limits {
+	l.Bulk = cmp.Or(l.Bulk, defaultBulk)
+	l.Elements = cmp.Or(l.Elements, defaultElements)
+	l.Line = cmp.Or(l.Line, defaultLine)
+	l.Reply = cmp.Or(l.Reply, defaultReply)
+	l.Depth = cmp.Or(l.Depth, defaultDepth)
+	l.Attributes = cmp.Or(l.Attributes, defaultAttributes)
 	return l
 }
 
-// Validate returns an error that names the first field out of range.
-func (l Limits) Validate() error {
-	for _, f := range []struct {
-		name       string
-		value, max int64
-	}{
-		{"Bulk", l.Bulk, 64 << 30}, {"Elements", l.Elements, 1 << 30}, {"Line", l.Line, 1 << 30},
-		{"Reply", l.Reply, 64 << 30}, {"Depth", int64(l.Depth), maxDepth}, {"Attributes", l.Attributes, 1 << 30},
-	} {
-		if f.value < 0 {
-			return fmt.Errorf("Limits.%s = %d: must not be negative", f.name, f.value) //nolint:staticcheck // ST1005: the name of a field
-		}
-		if f.value > f.max {
-			return fmt.Errorf("Limits.%s = %d: must be at most %d", f.name, f.value, f.max) //nolint:staticcheck // ST1005: the name of a field
-		}
-	}
-	return nil
-}
-
-// TooMuch says which limit a reply exceeds whose end is found all the same.
+// TooMuch says which limit a reply exceeds whose end is found all the same. Such a reply is
+// refused by itself ([Framer.Refused]). A legal reply must not close a connection that others
+// share. Beyond the other limits, the stream ends with an [ErrProtocol].
 type TooMuch uint8
 
 // What a reply may have too much of.
@@ -72,7 +56,7 @@ const (
 
 // AppendRefusal appends the error reply that takes the place of one that
 // exceeds a limit.
-func AppendRefusal(b []byte, t TooMuch, l Limits) []byte {
+func AppendRefusal(b []byte, t TooMuch, l lanes.Limits) []byte {
 	switch t {
 	case TooDeep:
 		b = fmt.Appendf(b, "-TOODEEP the command ran, its reply is nested more than %d deep, which is Limits.Depth\r\n", l.Depth)

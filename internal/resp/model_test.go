@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A value is a reply as a model parses it, in the plain way: by recursion.
@@ -86,7 +88,7 @@ func (v value) count() (attributes int) {
 }
 
 // requireFramed checks what the framer says of a reply against the model.
-func requireFramed(t *testing.T, f frame, l Limits) {
+func requireFramed(t *testing.T, f frame, l lanes.Limits) {
 	t.Helper()
 	v, rest := parse([]byte(f.text))
 	require.Empty(t, rest)

@@ -5,17 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	// maxMessage is the most bytes of a server's error text that are shown.
-	maxMessage = 256
-
-	// MaxRedacted is how many bytes of a text Redact looks at.
-	MaxRedacted = 4 << 10
-
-	// maxWord is at least the length of the name of any command.
-	maxWord = 40
-)
-
 // Redact removes from a server's error text what may hold keys, values or
 // other arguments of the command: what is quoted (except the name of a
 // command), the arguments of an unknown command, addresses and node IDs, the place of a syntax
@@ -172,7 +161,7 @@ func isWord(s string) bool {
 			return false
 		}
 	}
-	return len(s) <= maxWord
+	return len(s) <= MaxCommandName
 }
 
 // printable replaces control characters and what is not UTF-8, and cuts a text

@@ -64,7 +64,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 	if d.NetDial == nil {
 		d.NetDial = dialerOf(&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)})
 	}
-	d.Limits = lanes.Limits(resp.Limits(d.Limits).WithDefaults())
+	d.Limits = resp.WithDefaults(d.Limits)
 	return d
 }
 
@@ -134,7 +134,7 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	if err != nil {
 		return nil, err
 	}
-	return newWholeConn(conn, resp.Limits(settings.Limits)), nil
+	return newWholeConn(conn, settings.Limits), nil
 }
 
 // open connects and authenticates.

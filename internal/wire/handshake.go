@@ -105,10 +105,6 @@ func (p Purpose) questions() []step {
 	return steps
 }
 
-// greetingLimits bound each reply of the handshake: what answers may be no Redis server at all. The
-// longest is that to ROLE, which has a row of about 90 bytes for each replica.
-var greetingLimits = resp.Limits{Bulk: 4 << 10, Elements: 1024, Line: 4 << 10, Reply: 128 << 10}.WithDefaults()
-
 // handshake sends all steps at once and reads their replies.
 func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // not all connections know deadlines

@@ -54,7 +54,7 @@ type Lane struct {
 	load         *Load       // nil: nobody counts
 	errorReplies *ErrorCount // nil: nobody counts
 	traffic      *Traffic
-	limits       resp.Limits
+	limits       lanes.Limits
 	restore      func() []step // the commands of Restore
 	mayChange    bool          // a program's function returned the credentials of the dial
 	maxQueued    int           // bytes of wbuf beyond which Enqueue refuses a batch
@@ -108,9 +108,9 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 		o.Events = noEvents{}
 	}
 	l := &Lane{
-		addr: addr, conn: conn, writeTimeout: d.WriteTimeout, limits: resp.Limits(d.Limits),
+		addr: addr, conn: conn, writeTimeout: d.WriteTimeout, limits: d.Limits,
 		events: o.Events, load: o.Load, errorReplies: o.Errors, traffic: cmp.Or(o.Traffic, new(Traffic)), maxQueued: cmp.Or(o.MaxQueued, unlimited),
-		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(resp.Limits(d.Limits)),
+		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}

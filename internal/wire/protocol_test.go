@@ -63,7 +63,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 	// In any two pieces, straight into deliver.
 	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + attribute + push
 	for i := range stream {
-		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
+		l := &Lane{framer: resp.NewFramer(lanes.Limits{}), events: noEvents{}, traffic: new(Traffic)}
 		b := newTrip([]string{"GET"}, []string{"GET"})
 		b.call.Begin(1)
 		l.head, l.tail = b, b
@@ -81,7 +81,7 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	const push = "|1\r\n+a\r\n+b\r\n>2\r\n+x\r\n$3\r\nabc\r\n"
 	for unasked, legal := range map[string]bool{push: true, "|1\r\n+a\r\n+b\r\n:7\r\n": false} {
 		for i := 1; i < len(unasked)-len("7\r\n"); i++ {
-			l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
+			l := &Lane{framer: resp.NewFramer(lanes.Limits{}), events: noEvents{}, traffic: new(Traffic)}
 			b := newTrip([]string{"GET"})
 			b.call.Begin(1)
 			_, err := l.deliver([]byte(unasked[:i]), nil)

@@ -4,13 +4,14 @@ import (
 	"net"
 
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A replyReader reads replies and pushes one by one, within the limits and without attributes. An
 // error in the middle of one, such as a deadline, loses nothing of it.
 type replyReader struct {
 	conn   net.Conn
-	limits resp.Limits
+	limits lanes.Limits
 	framer *resp.Framer
 	chunk  [readChunk]byte
 	unread []byte // the rest of chunk; nil before anything has come
@@ -18,7 +19,7 @@ type replyReader struct {
 	broken error  // after it there is no reply
 }
 
-func newReplyReader(conn net.Conn, l resp.Limits) *replyReader {
+func newReplyReader(conn net.Conn, l lanes.Limits) *replyReader {
 	return &replyReader{conn: conn, limits: l, framer: resp.NewFramer(l)}
 }
 
@@ -57,7 +58,7 @@ type wholeConn struct {
 }
 
 // newWholeConn: MONITOR tells of a command in one line, which may have a bulk string.
-func newWholeConn(conn net.Conn, l resp.Limits) *wholeConn {
+func newWholeConn(conn net.Conn, l lanes.Limits) *wholeConn {
 	l.Line = max(l.Line, l.Bulk)
 	return &wholeConn{Conn: conn, replies: newReplyReader(conn, l)}
 }

@@ -51,6 +51,12 @@ const (
 	Smallest = Share * least
 
 	rest = 5 * Tick // without a refill after one that failed
+
+	// A lease is over once nobody has used it for unusedLong, or for a tick if that is longer.
+	unusedLong = time.Second
+
+	// mostStretches is how many stretches a line has at most.
+	mostStretches = 8
 )
 
 // Begin sets what is known of a key that is to have a lease: its hits in a slow tick.
@@ -220,5 +226,5 @@ func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
 	}
 	l.left -= surplus
 	l.free += surplus
-	return surplus, unused > max(time.Second, l.length())
+	return surplus, unused > max(unusedLong, l.length())
 }

@@ -21,9 +21,6 @@ type Stretch struct {
 	N    int64         // how many tokens
 }
 
-// mostStretches is how many a line has at most.
-const mostStretches = 8
-
 // NewLine returns a line whose tokens are that long, in nanoseconds.
 func NewLine(per float64) *Line { return &Line{per: per} }
 
