@@ -2,6 +2,9 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +15,52 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest/sim"
 )
+
+// TestNoBarrierBetweenNodes: A says nothing at all. What B redirects to C, and
+// what B refuses once, is answered meanwhile, in laned pools and in others.
+func TestNoBarrierBetweenNodes(t *testing.T) {
+	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 2}} {
+		for _, text := range []string{"MOVED", "ASK", "LOADING"} {
+			t.Run(name+" "+text, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					began, answered := time.Now(), new(atomic.Int64)
+					moving := keyOf(1, 2)
+					first := new(atomic.Bool)
+					first.Store(true)
+					w := newWorld(func(addr string, cmd []string) string {
+						switch {
+						case addr == nodeB && cmd[0] == "INCRBY" && cmd[1] == moving && text == "LOADING":
+							if first.Swap(false) {
+								return "-LOADING for a moment\r\n"
+							}
+							answered.Store(int64(time.Since(began)))
+						case addr == nodeB && cmd[0] == "INCRBY" && cmd[1] == moving:
+							return fmt.Sprintf("-%s %d %s\r\n", text, cluster.Slot(moving), nodeC)
+						case addr == nodeC && cmd[0] == "INCRBY":
+							answered.Store(int64(time.Since(began)))
+						}
+						return one
+					}, nodeA, nodeB)
+					client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: kind})
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+					w.set(func() { w.silent[nodeA] = true })
+					p := pipeline.New(client)
+					silent, moved := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(moving, 1)
+					require.Error(t, p.Do(soon(t, 500*time.Millisecond)))
+					require.Error(t, silent.Err())
+					require.NoError(t, moved.Err())
+					// A caller reads from A itself for 10 ms at most, before it looks at B.
+					require.Less(t, time.Duration(answered.Load()), 40*time.Millisecond)
+				})
+			})
+		}
+	}
+}
 
 // TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
 // connection either, is noticed after half a second. From then on, a call that
@@ -130,4 +176,59 @@ func TestSilentNodeMayComeBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlowDialsAreNoSilence: each dial takes long, since names are slow to look up. All connections
+// are cut, and a call waits for a new one.
+func TestSlowDialsAreNoSilence(t *testing.T) {
+	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
+		for _, late := range []time.Duration{700 * time.Millisecond, 2 * time.Second} {
+			t.Run(fmt.Sprintf("%T, %v", kind, late), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					redis := sim.Start(t, sim.Config{Primaries: 1, Replicas: -1})
+					dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+						select {
+						case <-time.After(late):
+							return redis.Dial(ctx, network, addr)
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}
+					client := open(t, cluster.Config{Pool: kind, Dialer: lanes.Dialer{NetDial: dial}}, redis.Addrs())
+					for range 3 {
+						require.NoError(t, client.Do(soon(t, late+time.Second), radix.Cmd(nil, "SET", "k", "1")))
+						time.Sleep(5 * time.Second)
+						redis.Owner("k").Cut()
+						time.Sleep(time.Millisecond)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestSequentialDeadline: the first of two nodes is silent. At the context's end
+// its command has an unknown outcome, that for the other was not sent, and nothing
+// of both is left for the pipeline's next commands.
+func TestSequentialDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(1, 2))))
+		w.set(func() { w.silent[nodeA] = true })
+		p := pipeline.Config{Sequential: true}.New(client)
+		silent, other := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(keyOf(1, 2), 1)
+		require.Error(t, p.Do(soon(t, 50*time.Millisecond)))
+		require.ErrorIs(t, silent.Err(), redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, other.Err(), redislanes.ErrNotSent)
+
+		w.set(func() { w.silent[nodeA] = false })
+		p.Reset()
+		again := p.IncrBy(keyOf(1, 2), 1)
+		require.NoError(t, p.Do(soon(t, time.Second)))
+		total, err := again.Int()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, total)
+	})
 }

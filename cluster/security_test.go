@@ -2,12 +2,10 @@ package cluster_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/redistest"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestTLSServerIsChecked: a server whose certificate comes from another CA, or
@@ -139,9 +137,7 @@ func TestACLUser(t *testing.T) {
 	elsewhere := p.IncrBy(foreign, 1)
 	read := p.Cmd("STRLEN", key)
 	noPerm(p.Do(ctx), "SET")
-	n, err := allowed.Int()
-	require.NoError(t, err)
-	require.EqualValues(t, 2, n)
+	requireInt(t, 2, allowed)
 	noPerm(set.Err(), "SET")
 	noPerm(elsewhere.Err(), "INCRBY")
 	noPerm(read.Err(), "STRLEN")
@@ -157,169 +153,84 @@ func TestACLUser(t *testing.T) {
 	s := client.Stats()
 	require.Zero(t, s.Refused+s.NotSent+s.Repeated+s.Moved)
 
-	_, err = as("blind").New(ctx, real.Addrs())
+	_, err := as("blind").New(ctx, real.Addrs())
 	require.ErrorContains(t, err, "NOPERM")
 	require.NotContains(t, err.Error(), "canary")
 }
 
-// rotating is credentials that change while they are in use.
-type rotating struct {
-	password atomic.Value
-	admins   []radix.Conn
-}
+// narrowRights are those of docs/topologies.md, with the commands of the program.
+const narrowRights = "~app:* -@all +ping +cluster|slots +readonly +asking +get +mget +incrby +expire +blpop +multi +exec"
 
-func startRotating(t *testing.T, ctx context.Context, real *servers.Cluster, password string) *rotating {
-	t.Helper()
-	r := &rotating{}
-	r.password.Store(password)
-	for _, n := range real.Nodes() {
-		admin, err := radix.Dialer{AuthPass: password}.Dial(ctx, "tcp", n.Addr())
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = admin.Close() })
-		r.admins = append(r.admins, admin)
-	}
-	return r
-}
-
-func (r *rotating) credentials(context.Context) (string, string, error) {
-	return "", r.password.Load().(string), nil
-}
-
-// change sets the password of the servers.
-func (r *rotating) change(t *testing.T, ctx context.Context, password string) {
-	t.Helper()
-	for _, admin := range r.admins {
-		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "masterauth", password)))
-		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "requirepass", password)))
-	}
-}
-
-// disconnect breaks all connections of clients.
-func (r *rotating) disconnect(t *testing.T, ctx context.Context) {
-	t.Helper()
-	for _, admin := range r.admins {
-		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CLIENT", "KILL", "TYPE", "normal")))
-	}
-}
-
-// TestPasswordRotation changes the password of a cluster under load, first
-// together with the client's, and then alone.
-func TestPasswordRotation(t *testing.T) {
+// TestNarrowACL: with NoIdentity and NoSetInfo, nothing is sent that a narrow ACL forbids:
+// the servers' ACL LOG stays empty.
+func TestNarrowACL(t *testing.T) {
 	t.Parallel()
-	for name, kind := range poolKinds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			real := servers.StartCluster(t, servers.Options{Password: "canary-1"})
-			ctx := within(t, 30*time.Second)
-			r := startRotating(t, ctx, real, "canary-1")
-			config := cluster.Config{Pool: kind, RefreshEvery: -1}
-			config.Dialer.Credentials = r.credentials
-			client := open(t, config, real.Addrs())
-			rotateUnderLoad(t, ctx, client, r)
-			forgetToRotate(t, ctx, client, r)
-		})
+	real := servers.StartCluster(t, servers.Options{Primaries: 2, Replicas: 1, Directives: []string{"user narrow on >secret " + narrowRights}})
+	user := lanes.Dialer{Username: "narrow", Password: "secret"}
+	ctx := within(t, 30*time.Second)
+
+	require.NoError(t, ordinary(ctx, open(t, cluster.Config{Dialer: user}, real.Addrs())))
+	require.NotEmpty(t, forbidden(t, ctx, real), "without the settings")
+	for _, n := range real.Nodes() {
+		require.NoError(t, n.Do(ctx, nil, "ACL", "LOG", "RESET"))
 	}
+
+	user.NoSetInfo = true
+	for name, c := range map[string]pool.Config{
+		"laned": pool.Laned{Options: pool.Options{PingEvery: 10 * time.Millisecond}},
+		"fixed": pool.Fixed{Size: 2, Options: pool.Options{PingEvery: 10 * time.Millisecond}},
+	} {
+		client := open(t, cluster.Config{Dialer: user, NoIdentity: true, Pool: c, RefreshEvery: 50 * time.Millisecond}, real.Addrs())
+		began := client.Stats().Refreshes
+		for fetched := uint64(0); fetched < 5; fetched = client.Stats().Refreshes - began {
+			require.NoError(t, ordinary(ctx, client), name)
+		}
+		require.Empty(t, forbidden(t, ctx, real), name)
+		require.NoError(t, client.Close())
+	}
+
+	alone := servers.StartServer(t, servers.Options{Directives: []string{"user narrow on >secret " + narrowRights}})
+	client := open(t, cluster.Config{Dialer: user, NoIdentity: true}, alone.Addrs())
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "app:1", "1")))
+	require.Empty(t, forbidden(t, ctx, alone), "without cluster mode")
 }
 
-func rotateUnderLoad(t *testing.T, ctx context.Context, client *cluster.Client, r *rotating) {
+// ordinary uses a client in the ways that narrowRights allow.
+func ordinary(ctx context.Context, client *cluster.Client) error {
+	p := pipeline.New(client)
+	for i := range 20 {
+		key := fmt.Sprint("app:", i)
+		p.IncrBy(key, 1)
+		p.Expire(key, time.Hour)
+		p.Cmd("MGET", key)
+	}
+	if err := p.Do(ctx); err != nil {
+		return err
+	}
+	if err := client.DoSecondary(ctx, radix.Cmd(nil, "GET", "app:1")); err != nil {
+		return err
+	}
+	if err := client.Do(ctx, radix.Cmd(nil, "BLPOP", "app:none", "0.01")); err != nil {
+		return err
+	}
+	return client.Do(ctx, radix.WithConn("app:1", func(ctx context.Context, conn radix.Conn) error {
+		transaction := radix.NewPipeline()
+		transaction.Append(radix.Cmd(nil, "MULTI"))
+		transaction.Append(radix.Cmd(nil, "INCRBY", "app:1", "1"))
+		transaction.Append(radix.Cmd(nil, "EXEC"))
+		return conn.Do(ctx, transaction)
+	}))
+}
+
+// forbidden returns what the nodes' ACL LOG holds.
+func forbidden(t *testing.T, ctx context.Context, real *servers.Cluster) (objects []string) {
 	t.Helper()
-	keys := redistest.KeysInSlots(6, "rotate")
-	var good, unknown atomic.Int64
-	var mu sync.Mutex
-	var bad []error
-	stop := make(chan struct{})
-	var callers sync.WaitGroup
-	for range 8 {
-		callers.Go(func() {
-			p := pipeline.New(client)
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				p.Reset()
-				for _, key := range keys {
-					p.IncrBy(key, 1)
-				}
-				switch err := p.Do(ctx); {
-				case err == nil:
-					good.Add(1)
-				case errors.Is(err, redislanes.ErrUnknownOutcome):
-					unknown.Add(1)
-				default:
-					mu.Lock()
-					bad = append(bad, err)
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	more := func() {
-		seen := good.Load()
-		until(t, ctx, "further calls", func() bool { return good.Load() > seen+50 })
-	}
-	more()
-	r.change(t, ctx, "canary-2")
-	more() // connections that are open stay so
-	r.password.Store("canary-2")
-	// A dial that began before may have had the old password.
-	until(t, ctx, "the end of earlier dials", func() bool {
-		return !slices.ContainsFunc(client.Stats().Nodes, func(n redislanes.NodeStats) bool { return n.Pool.Dialing > 0 })
-	})
-	dials, failed := dialled(client)
-	r.disconnect(t, ctx)
-	more()
-	close(stop)
-	callers.Wait()
-	require.Empty(t, bad)
-	after, failedAfter := dialled(client)
-	require.Greater(t, after, dials)
-	require.Equal(t, failed, failedAfter)
-	t.Logf("%d calls, %d with an unknown outcome", good.Load(), unknown.Load())
-}
-
-func dialled(client *cluster.Client) (dials, failed uint64) {
-	for _, node := range client.Stats().Nodes {
-		dials += node.Pool.Dials
-		failed += node.Pool.DialErrors
-	}
-	return dials, failed
-}
-
-// forgetToRotate changes the servers' password only.
-func forgetToRotate(t *testing.T, ctx context.Context, client *cluster.Client, r *rotating) {
-	t.Helper()
-	r.change(t, ctx, "canary-3")
-	r.disconnect(t, ctx)
-	for _, key := range redistest.KeysInSlots(3, "forgotten") {
-		until(t, ctx, "the last connection is gone", func() bool { // others are noticed by a call each
-			var refused *redislanes.HandshakeError
-			return errors.As(client.Do(ctx, radix.Cmd(nil, "GET", key)), &refused)
-		})
-		for _, action := range []func() radix.Action{
-			func() radix.Action { return radix.Cmd(nil, "GET", key) },
-			func() radix.Action { return radix.Cmd(nil, "INCR", key) },
-			func() radix.Action {
-				return radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "GET", key)) })
-			},
-		} {
-			var err error
-			until(t, ctx, "the window is over, and calls fail at once", func() bool {
-				tries := client.Stats().NotSent
-				err = client.Do(ctx, action())
-				return client.Stats().NotSent == tries
-			})
-			var refused *redislanes.HandshakeError
-			require.ErrorAs(t, err, &refused)
-			require.Equal(t, "AUTH", refused.Command)
-			require.Contains(t, refused.Reply, "WRONGPASS")
-			require.ErrorIs(t, err, redislanes.ErrNotSent)
-			require.NotContains(t, err.Error(), "canary")
+	for _, n := range real.Nodes() {
+		var entries [][]any
+		require.NoError(t, n.Do(ctx, &entries, "ACL", "LOG"))
+		for _, e := range entries {
+			objects = append(objects, fmt.Sprint(e))
 		}
 	}
-	r.password.Store("canary-3")
-	for _, key := range redistest.KeysInSlots(3, "forgotten") {
-		until(t, ctx, "the client is back", func() bool { return client.Do(ctx, radix.Cmd(nil, "GET", key)) == nil })
-	}
+	return objects
 }

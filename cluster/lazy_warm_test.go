@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,10 +8,56 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
+
+// TestLazy: a client whose servers are down fails calls at once, and works within a
+// second of their start.
+func TestLazy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+		w.dead[nodeA], w.dead[nodeB] = true, true
+		config := cluster.Config{Lazy: true, Dialer: lanes.Dialer{NetDial: w.dial}}
+		client := open(t, config, []string{nodeA, nodeB})
+
+		fails := func() error {
+			began := time.Now()
+			err := client.Do(t.Context(), radix.Cmd(nil, "INCR", "key"))
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
+			require.Zero(t, time.Since(began))
+			p := pipeline.New(client)
+			r := p.IncrBy("key", 1)
+			require.ErrorIs(t, p.Do(t.Context()), redislanes.ErrNotSent)
+			require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
+			_, clients := client.Clients()
+			require.ErrorIs(t, clients, redislanes.ErrNotSent)
+			require.Empty(t, client.Stats().Nodes)
+			require.Empty(t, client.Primary(0))
+			return err
+		}
+		_ = fails()
+		var unreachable *cause.Unreachable
+		require.ErrorAs(t, client.Sync(t.Context()), &unreachable, "it waits for an attempt")
+		require.ErrorAs(t, fails(), &unreachable)
+		time.Sleep(time.Minute)
+		require.ErrorAs(t, fails(), &unreachable)
+
+		w.set(func() { w.dead[nodeB] = false })
+		time.Sleep(time.Second)
+		p := pipeline.New(client)
+		total := p.IncrBy(keyOf(1, 2), 1)
+		require.NoError(t, p.Do(t.Context()))
+		requireInt(t, 1, total)
+		w.set(func() { w.dead[nodeA] = false })
+		require.NoError(t, client.Sync(t.Context()))
+	})
+}
 
 // connections returns how many are open, by the node's address.
 func connections(client *cluster.Client) map[string]int {
@@ -63,10 +108,8 @@ func TestWarmWaitsForNobody(t *testing.T) {
 				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
 				c.harm(w)
 				config := cluster.Config{Pool: pool.Fixed{Size: 5}, Warm: true, NoIdentity: true, Dialer: lanes.Dialer{NetDial: w.dial}}
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
 				began := time.Now()
-				client, err := config.New(ctx, []string{nodeA})
+				client, err := config.New(soon(t, 2*time.Second), []string{nodeA})
 				require.NoError(t, err)
 				defer client.Close()
 				require.LessOrEqual(t, time.Since(began), c.most)
@@ -84,12 +127,34 @@ func TestWarmLazy(t *testing.T) {
 		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
 		w.dead[nodeA], w.dead[nodeB] = true, true
 		config := cluster.Config{Pool: pool.Fixed{Size: 5}, Warm: true, Lazy: true, Dialer: lanes.Dialer{NetDial: w.dial}}
-		client, err := config.New(t.Context(), []string{nodeA, nodeB})
-		require.NoError(t, err)
-		defer client.Close()
+		client := open(t, config, []string{nodeA, nodeB})
 		w.set(func() { w.dead[nodeA], w.dead[nodeB] = false, false })
 		time.Sleep(2 * time.Second)
 		require.Equal(t, map[string]int{nodeA: 5, nodeB: 5}, connections(client))
 		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(1, 2))))
 	})
+}
+
+// TestLazyWithoutSlots: a client that does not know yet whether there are slots takes commands with keys
+// in several. It refuses them once it knows that there are.
+func TestLazyWithoutSlots(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]error{noCluster: nil, slotMap(nodeA): redislanes.ErrCrossSlot} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(func(string, []string) string { return "+OK\r\n" })
+			w.slots, w.dead[nodeA] = said, true
+			client := open(t, cluster.Config{Lazy: true, Dialer: lanes.Dialer{NetDial: w.dial}}, []string{nodeA})
+			p := pipeline.New(client)
+			reply := p.Cmd("MSET", "a", "1", "b", "2")
+			require.ErrorIs(t, p.Do(t.Context()), redislanes.ErrNotSent)
+			require.NotErrorIs(t, reply.Err(), redislanes.ErrCrossSlot, "nobody knows")
+
+			p.Reset()
+			reply = p.Cmd("MSET", "a", "1", "b", "2")
+			w.set(func() { w.dead[nodeA] = false })
+			time.Sleep(time.Second)
+			require.ErrorIs(t, p.Do(t.Context()), want)
+			require.ErrorIs(t, reply.Err(), want)
+		})
+	}
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestCloseEndsWaits: calls that wait until they try again end with the client, and
@@ -109,5 +111,56 @@ func TestStubbornConnectionsHoldUpNobody(t *testing.T) {
 		}
 		require.NoError(t, client.Close())
 		require.Zero(t, time.Since(began))
+	})
+}
+
+// TestCloseLeavesATraceBehind: Close does not wait for ever for a function of the program.
+func TestCloseLeavesATraceBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA)
+		release := make(chan struct{})
+		defer close(release)
+		hung := make(chan struct{}, 2)
+		client := w.open(t, cluster.Config{RefreshEvery: time.Second, Trace: &redislanes.Trace{TopologyChanged: func(redislanes.TopologyChange) {
+			if hung <- struct{}{}; len(hung) > 1 { // the first map is New's
+				<-release
+			}
+		}}})
+		w.set(func() { w.slots = slotMap(nodeA, nodeB) })
+		time.Sleep(3 * time.Second)
+		require.Len(t, hung, 2)
+		began := time.Now()
+		require.NoError(t, client.Close())
+		require.LessOrEqual(t, time.Since(began), 3*time.Second)
+	})
+}
+
+func TestUseAfterClose(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client, err := cluster.Config{}.New(within(t, 5*time.Second), e.Addrs())
+	require.NoError(t, err)
+	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
+	require.NoError(t, client.Close())
+	require.NoError(t, client.Close())
+	ctx := within(t, 5*time.Second)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "PING")), redislanes.ErrClosed)
+	require.ErrorIs(t, client.Sync(ctx), redislanes.ErrClosed)
+	_, err = client.Clients()
+	require.ErrorIs(t, err, redislanes.ErrClosed)
+	require.ErrorIs(t, redislanes.ErrClosed, redislanes.ErrNotSent)
+}
+
+// TestLazyClose: Close ends a client that never had a server.
+func TestLazyClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(nil, nodeA)
+		w.silent[nodeA] = true
+		client, err := cluster.Config{Lazy: true, Dialer: lanes.Dialer{NetDial: w.dial}}.New(t.Context(), []string{nodeA})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, client.Close())
+		require.ErrorIs(t, client.Do(t.Context(), radix.Cmd(nil, "PING")), redislanes.ErrClosed)
 	})
 }

@@ -2,12 +2,15 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -152,9 +155,7 @@ func TestCommandsWithoutAKeyHaveOneNode(t *testing.T) {
 		run := p.Cmd("EVALSHA", sha, "0")
 		p.Cmd("CONFIG", "SET", "lua-time-limit", strconv.Itoa(1000+i))
 		require.NoError(t, p.Do(ctx))
-		n, err := run.Int()
-		require.NoError(t, err)
-		require.EqualValues(t, 8, n)
+		requireInt(t, 8, run)
 		var limit []string
 		require.NoError(t, client.Do(ctx, radix.Cmd(&limit, "CONFIG", "GET", "lua-time-limit")))
 		require.Equal(t, strconv.Itoa(1000+i), limit[1])
@@ -222,4 +223,71 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 			require.ErrorIs(t, client.Do(ctx, p), group.want, line)
 		}
 	}
+}
+
+// TestKeylessWhileAllNodesAreDown: a command without a key leaves a node that is
+// down only for one that may answer, so that failing calls cost no copies of the
+// table of slots. The first node that is back gets them.
+func TestKeylessWhileAllNodesAreDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, _ []string) string { return bulk(addr) }, nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		w.set(func() { w.dead[nodeA], w.dead[nodeB], w.dead[nodeC] = true, true, true })
+		var by string
+		whoami := func() radix.Action { return radix.Cmd(&by, "ECHO", "who") }
+		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami()), redislanes.ErrNotSent)
+		const calls = 100
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			require.ErrorIs(t, client.Do(t.Context(), whoami()), redislanes.ErrNotSent)
+		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(16<<10))
+		w.set(func() { delete(w.dead, nodeB) })
+		time.Sleep(10 * time.Second) // its pool dials again
+		_ = client.Do(t.Context(), whoami())
+		require.NoError(t, client.Do(soon(t, time.Second), whoami()))
+		require.Equal(t, nodeB, by)
+	})
+}
+
+// TestForEach: every primary, every replica, and each error with its node.
+func TestForEach(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
+	ctx := within(t, 20*time.Second)
+	client := open(t, cluster.Config{}, real.Addrs())
+	for i := range 100 {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", fmt.Sprint("each", i), "1")))
+	}
+	var keys atomic.Int64
+	size := func(ctx context.Context, node radix.Client) error {
+		var n int64
+		err := node.Do(ctx, radix.Cmd(&n, "DBSIZE"))
+		keys.Add(n)
+		return err
+	}
+	require.NoError(t, client.ForEachPrimary(ctx, size))
+	require.EqualValues(t, 100, keys.Load())
+	until(t, ctx, "the replicas have all keys", func() bool {
+		keys.Store(0)
+		return client.ForEachReplica(ctx, size) == nil && keys.Load() == 100
+	})
+
+	bad := errors.New("bad")
+	err := client.ForEachPrimary(ctx, func(_ context.Context, node radix.Client) error {
+		switch node.Addr().String() {
+		case real.Addrs()[0]:
+			return bad
+		case real.Addrs()[1]:
+			panic("canary")
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, bad)
+	require.ErrorContains(t, err, real.Addrs()[0]+": bad")
+	require.ErrorContains(t, err, real.Addrs()[1]+": ")
+	require.NotContains(t, err.Error(), real.Addrs()[2])
+	require.ErrorIs(t, client.ForEachPrimary(ctx, nil), redislanes.ErrNotSent)
 }

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,27 +12,15 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
-
-// until waits for an event; ctx is how long.
-func until(t *testing.T, ctx context.Context, what string, happened func() bool) {
-	t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for !happened() {
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			t.Fatalf("did not happen in time: %s", what)
-		}
-	}
-}
 
 // traffic is callers that must not see an error.
 type traffic struct {
@@ -203,18 +190,106 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	t.Logf("%d calls, none failed; %d MOVED, %d ASK, %d refreshes; connections closed %v after FORGET", l.calls.Load(), s.Moved, s.Ask, s.Refreshes, took)
 }
 
-// stat returns how often the node has run the command (a subcommand is
-// name|sub), by its own count.
-func stat(t *testing.T, ctx context.Context, n *servers.Node, command string) int {
-	t.Helper()
-	var info string
-	require.NoError(t, n.Do(ctx, &info, "INFO", "commandstats"))
-	_, after, found := strings.Cut(info, "cmdstat_"+command+":calls=")
-	if !found {
-		return 0
+// TestLeavingNodesFailNoCall lets a node leave the map of the slots and come
+// back again and again. Requests that have read the old map are on their way
+// to it meanwhile: none of them may fail, also where they are lent a connection.
+func TestLeavingNodesFailNoCall(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]pool.Config{"fixed": pool.Fixed{Size: 4}, "laned": pool.Laned{Lanes: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steady, leaver := newFake(t), newFake(t)
+			var both atomic.Bool
+			both.Store(true)
+			slots := func() string {
+				if both.Load() {
+					return slotMap(steady.addr(), leaver.addr())
+				}
+				return slotMap(steady.addr())
+			}
+			steady.slots, leaver.slots = slots, slots
+			steady.start()
+			leaver.start()
+			client := open(t, cluster.Config{RefreshEvery: -1, Pool: kind}, []string{steady.addr()})
+			ctx := within(t, 30*time.Second)
+			end := callLeaver(t, ctx, client)
+			for range 30 {
+				both.Store(!both.Load())
+				require.NoError(t, client.Sync(ctx))
+			}
+			calls := end()
+			t.Logf("%d calls", calls)
+			require.Greater(t, calls, int64(100))
+			both.Store(false)
+			require.NoError(t, client.Sync(ctx))
+			until(t, ctx, "the connections to the leaver are closed", func() bool { return len(client.Stats().Nodes) == 1 })
+		})
 	}
-	text, _, _ := strings.Cut(after, ",")
-	calls, err := strconv.Atoi(text)
+}
+
+// callLeaver makes calls of each kind until the function that it returns is
+// called, which returns how many they were.
+func callLeaver(t *testing.T, ctx context.Context, client *cluster.Client) (end func() int64) {
+	t.Helper()
+	var calls atomic.Int64
+	var callers sync.WaitGroup
+	stop := make(chan struct{})
+	p := pipeline.New(client)
+	for kind, call := range map[string]func() error{
+		"pipeline": func() error { p.Reset(); p.IncrBy(goodKey, 1); return p.Do(ctx) },
+		"Cmd":      func() error { return client.Do(ctx, radix.Cmd(nil, "INCR", goodKey)) },
+		"no key":   func() error { return client.Do(ctx, radix.Cmd(nil, "DBSIZE")) },
+		"WithConn": func() error {
+			return client.Do(ctx, lentCmd(goodKey, "INCR", goodKey))
+		},
+	} {
+		callers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				calls.Add(1)
+				if err := call(); err != nil {
+					t.Errorf("%s: call %d: %v", kind, calls.Load(), err)
+					return
+				}
+			}
+		})
+	}
+	return func() int64 {
+		close(stop)
+		callers.Wait()
+		return calls.Load()
+	}
+}
+
+// TestNodeThatLeftSaysSo: what is sent to it was not refused because the client
+// was closed.
+func TestNodeThatLeftSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	clients, err := client.Clients()
 	require.NoError(t, err)
-	return calls
+	leaver := clients[s.fakes[0].addr()].Primary
+	require.NoError(t, leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+	rows := s.parts("node")
+	rows[0].at, rows[0].id, rows[0].epoch = s.fakes[1], id(1), 9
+	rows[1].epoch = 9
+	s.all(rows)
+	require.NoError(t, client.Sync(ctx))
+	until(t, ctx, "it takes nothing more", func() bool { return leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")) != nil })
+	for _, action := range []radix.Action{
+		radix.Cmd(nil, "INCR", "k"),
+		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
+	} {
+		err := leaver.Do(ctx, action)
+		require.ErrorIs(t, err, cause.ErrRetired)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		require.NotErrorIs(t, err, redislanes.ErrClosed)
+		require.ErrorContains(t, err, "left the cluster")
+	}
 }
