@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,8 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -87,4 +90,32 @@ func TestDeepRepliesAreDecoded(t *testing.T) {
 	var raw resp3.RawMessage
 	require.NoError(t, Unmarshal(attributes, &raw))
 	require.Equal(t, "*2\r\n:1\r\n:2\r\n", string(raw))
+}
+
+// TestLimitsOfTheDialerHold: a reply that is larger than a limit closes the lane. The limit of a whole reply holds
+// inside of a bulk string, too.
+func TestLimitsOfTheDialerHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits lanes.Limits
+		reply  string
+		says   string
+	}{
+		"a bulk string": {lanes.Limits{Bulk: 1024}, "$1025\r\n", "1025"},
+		"a whole reply": {lanes.Limits{Reply: 100_000}, fmt.Sprintf("$%d\r\n%s\r\n", 1<<20, strings.Repeat("x", 1<<20)), "more than 100000 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := scripted(t, func(p *peer) {
+				if p.take(1) && p.send(c.reply) {
+					p.echo()
+				}
+			})
+			l := dialWith(t, lanes.Dialer{Limits: c.limits}, addr, noEvents{})
+			b := newTrip([]string{"GET", "k"})
+			RoundTrip(within(t, patience), l, b)
+			_, err := b.Reply(0)
+			wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+			require.ErrorIs(t, err, resp.ErrProtocol)
+			require.ErrorContains(t, err, c.says)
+		})
+	}
 }

@@ -2,7 +2,10 @@ package wire
 
 import (
 	"errors"
+	"io"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -141,4 +144,56 @@ func TestSilentAfterAFailedWrite(t *testing.T) {
 	require.True(t, lost.Failed())
 	<-l.closed
 	require.NoError(t, l.Close())
+}
+
+// lying is a connection like TLS, of whose failed writes more may have been
+// sent than they say.
+type lying struct {
+	net.Conn
+	fails bool
+}
+
+func (c *lying) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if c.fails {
+		return 0, errors.New("nothing was sent")
+	}
+	return n, err
+}
+
+func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
+	addr := scripted(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
+	tcp, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer tcp.Close()
+	conn := &lying{Conn: tcp}
+	err = dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn)
+	require.NoError(t, err)
+	conn.fails = true
+	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, Owner{})
+	defer l.Close()
+	b := newTrip(large(4, relayPiece/3)...)
+	RoundTrip(within(t, patience), l, b)
+	for i := range 2 { // the relay may have taken the others, too
+		_, err := b.Reply(i)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+	}
+}
+
+// Of a write over TLS that failed, any part may have been sent.
+func TestFailedWriteOverTLSIsUnknown(t *testing.T) {
+	addr, d := scriptedTLS(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
+	l := dialWith(t, d, addr, noEvents{})
+	raw := l.secure.socket.(*socket)
+	raw.try = func(uintptr) bool {
+		raw.err = syscall.EPIPE
+		return true
+	}
+	b := newTrip(large(4, writePiece/3)...)
+	RoundTrip(within(t, patience), l, b)
+	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
+		_, err := b.Reply(i)
+		wantOutcome(t, err, want)
+	}
+	require.ErrorIs(t, l.Err(), syscall.EPIPE)
 }
