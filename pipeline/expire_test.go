@@ -18,6 +18,59 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
+// TestExpireNX: only a key without a time to live gets one.
+func TestExpireNX(t *testing.T) {
+	t.Parallel()
+	real := servers.StartServer(t, servers.Options{})
+	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
+	for key, ttl := range map[string]time.Duration{"s": time.Hour, "ms": time.Hour + time.Millisecond} {
+		p.Reset()
+		none := p.ExpireNX(key, ttl)
+		p.IncrBy(key, 1)
+		first, second := p.ExpireNX(key, ttl), p.ExpireNX(key, 24*time.Hour)
+		left := p.Cmd("PTTL", key)
+		err := p.Do(within(t, 5*time.Second))
+		if real.Major() < 7 {
+			require.ErrorContains(t, err, "3 of 5 commands failed")
+			require.ErrorContains(t, err, "ERR wrong number of arguments")
+			continue
+		}
+		require.NoError(t, err)
+		for i, r := range []pipeline.Reply{none, first, second} {
+			n, err := r.Int()
+			require.NoError(t, err)
+			require.Equal(t, i == 1, n == 1)
+		}
+		n, err := left.Int()
+		require.NoError(t, err)
+		require.InDelta(t, ttl.Milliseconds(), n, 60_000)
+	}
+}
+
+// TestSteadyUser: the window of a user who does not rest ends all the same.
+func TestSteadyUser(t *testing.T) {
+	t.Parallel()
+	real := servers.StartServer(t, servers.Options{})
+	if real.Major() < 7 {
+		t.Skip("EXPIRE NX needs Redis 7")
+	}
+	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
+	ctx := within(t, 30*time.Second)
+	for before := int64(0); ; {
+		p.Reset()
+		total := p.IncrBy("user", 1)
+		p.ExpireNX("user", 30*time.Millisecond)
+		require.NoError(t, p.Do(ctx))
+		n, err := total.Int()
+		require.NoError(t, err)
+		if n <= before {
+			require.EqualValues(t, 1, n, "a window begins with its first hit")
+			return
+		}
+		before = n
+	}
+}
+
 // TestCountOfAKeyThatExpires: a key that INCRBY creates, because it expires between SET and INCRBY,
 // gets its time to live. One that has another time to live keeps it.
 func TestCountOfAKeyThatExpires(t *testing.T) {
@@ -38,9 +91,7 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
 	}
-	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: dial}}.New(t.Context(), server.Addrs())
-	require.NoError(t, err)
-	defer client.Close()
+	client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: dial}}, server.Addrs())
 	ttl := func(key string) int64 {
 		left, err := client.Cmd(t.Context(), "TTL", key).Int()
 		require.NoError(t, err)
@@ -53,9 +104,7 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 	gone, zero, old := p.Count("gone", 3, time.Minute), p.Count("zero", 1, time.Minute), p.Count("old", 1, time.Minute)
 	require.NoError(t, p.Do(t.Context()))
 	for reply, want := range map[pipeline.Reply]int64{gone: 3, zero: 1, old: 8} {
-		total, err := reply.Int()
-		require.NoError(t, err)
-		require.Equal(t, want, total)
+		requireInt(t, want, reply)
 	}
 	require.InDelta(t, 60, ttl("gone"), 10)
 	require.Greater(t, ttl("zero"), int64(4000))
@@ -81,12 +130,10 @@ func TestCountOfAKeyThatExpires(t *testing.T) {
 	gone = p.Count("gone2", 3, time.Minute)
 	pttl := "PTTL"
 	refused.Store(&pttl)
-	err = p.Do(t.Context())
+	err := p.Do(t.Context())
 	require.ErrorContains(t, err, "1 of 2 commands failed")
 	require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, "it was counted")
-	total, err := gone.Int()
-	require.NoError(t, err)
-	require.Equal(t, int64(3), total)
+	requireInt(t, int64(3), gone)
 
 	p.Reset()
 	p.Count("gone3", 1, time.Minute)
