@@ -148,9 +148,7 @@ func testActionErrors(t *testing.T, client *cluster.Client, prefix string) {
 	require.ErrorContains(t, err, "unknown command")
 	require.NotContains(t, err.Error(), "canary")
 
-	p := radix.NewPipeline()
-	p.Append(radix.Cmd(&n, "INCRBY", "{x}ok", "1"))
-	p.Append(radix.Cmd(&n, "GETRANGE", "{x}canary", "not-a-number", "canary"))
+	p := radixPipeline(radix.Cmd(&n, "INCRBY", "{x}ok", "1"), radix.Cmd(&n, "GETRANGE", "{x}canary", "not-a-number", "canary"))
 	err = client.Do(ctx, p)
 	require.ErrorAs(t, err, &command)
 	require.Equal(t, "GETRANGE", command.Command)

@@ -63,9 +63,7 @@ func TestActionsDoNotMix(t *testing.T) {
 				_ = client.Do(soon, radix.Cmd(nil, "APPEND", key+"2", value))
 				cancel()
 				var got, again string
-				p := radix.NewPipeline()
-				p.Append(radix.Cmd(&got, "GET", key))
-				p.Append(radix.Cmd(&again, "GETRANGE", key, "0", "-1"))
+				p := radixPipeline(radix.Cmd(&got, "GET", key), radix.Cmd(&again, "GETRANGE", key, "0", "-1"))
 				if err := client.Do(ctx, p); err != nil || got != value || again != value {
 					t.Errorf("%s: %q, %q, %v", key, got, again, err)
 				}

@@ -242,9 +242,7 @@ func doors(client *cluster.Client, direct *nodepool.Node) map[string]func(contex
 			if !cmd(command).Properties().CanPipeline {
 				return nil // radix would panic
 			}
-			p := radix.NewPipeline()
-			p.Append(radix.Cmd(new(string), "GET", mineKey))
-			p.Append(cmd(command))
+			p := radixPipeline(radix.Cmd(new(string), "GET", mineKey), cmd(command))
 			return client.Do(ctx, p)
 		},
 		"radix.WithConn": func(ctx context.Context, command []string) error {

@@ -81,9 +81,7 @@ func blocked(t *testing.T, client *cluster.Client) (n int) {
 	var info string
 	ctx := within(t, 10*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(&info, "GET", "{b}text"))) // on the shared lane
-	clients, err := client.Clients()
-	require.NoError(t, err)
-	require.NoError(t, clients[client.Primary(cluster.Slot("{b}"))].Primary.Do(ctx, radix.Cmd(&info, "INFO", "clients")))
+	require.NoError(t, primaryAt(t, client, client.Primary(cluster.Slot("{b}"))).Do(ctx, radix.Cmd(&info, "INFO", "clients")))
 	return infoNumber(t, info, "blocked_clients")
 }
 

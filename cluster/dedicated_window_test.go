@@ -29,16 +29,8 @@ func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 				w, ill := m.sick()
 				client := w.open(t, cluster.Config{RefreshEvery: -1})
 				w.set(func() { w.dead[nodeA] = m.text == "" })
-				lent := func(key string) (time.Duration, error) {
-					began := time.Now()
-					err := client.Do(soon(t, 3*time.Second), lentCmd(key, "GET", key))
-					return time.Since(began), err
-				}
-				blocking := func() (time.Duration, error) {
-					began := time.Now()
-					err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"))
-					return time.Since(began), err
-				}
+				lent := func(key string) (time.Duration, error) { return timed(t, client, lentCmd(key, "GET", key)) }
+				blocking := func() (time.Duration, error) { return timed(t, client, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1")) }
 				if m.text == "" { // an action that has begun is not repeated
 					took, err := lent(keyOf(0, 2))
 					require.Error(t, err)

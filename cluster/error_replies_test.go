@@ -65,9 +65,7 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 			for _, r := range replies {
 				require.Error(t, r.Err())
 			}
-			sets, err := client.Clients()
-			require.NoError(t, err)
-			require.Error(t, sets[redis.Addrs()[owner]].Primary.Do(ctx, radix.Cmd(nil, "SET", key, "1")))
+			require.Error(t, primaryAt(t, client, redis.Addrs()[owner]).Do(ctx, radix.Cmd(nil, "SET", key, "1")))
 			require.Equal(t, map[string]uint64{"OOM": 3, "CLUSTERDOWN": 2, "other": 1}, errorReplies(client))
 			for _, n := range client.Stats().Nodes {
 				require.Equal(t, n.Pool.Addr == redis.Addrs()[owner], len(n.Pool.ErrorReplies) > 0, n.Pool.Addr)
@@ -160,9 +158,7 @@ func TestUnknownScriptIsNoFailure(t *testing.T) {
 			seen := &failures{outcomes: make(map[redislanes.Outcome]int), codes: make(map[string]int)}
 			client := open(t, cluster.Config{Trace: seen.trace()}, e.Addrs())
 			ctx := within(t, 10*time.Second)
-			clients, err := client.Clients()
-			require.NoError(t, err)
-			require.NoError(t, run(client, clients[e.Addrs()[0]].Primary)(ctx))
+			require.NoError(t, run(client, primaryAt(t, client, e.Addrs()[0]))(ctx))
 			require.Zero(t, seen.requests)
 			require.Zero(t, seen.groups)
 			require.Len(t, seen.outcomes, 1, "%v", seen.outcomes)
@@ -212,9 +208,7 @@ func TestRefusalsOnEveryPath(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(func(string, []string) string { return "-" + text + "\r\n" }, nodeA)
 					client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
-					sets, err := client.Clients()
-					require.NoError(t, err)
-					err = call(soon(t, 5*time.Second), client, sets[nodeA].Primary)
+					err := call(soon(t, 5*time.Second), client, primaryAt(t, client, nodeA))
 					require.ErrorIs(t, err, redislanes.ErrRefused)
 					if name != "Cmd" { // which radix does not have
 						require.ErrorAs(t, err, new(resp.ErrConnUsable))
@@ -259,10 +253,8 @@ func TestErrorsInsideRepliesAreNoRefusals(t *testing.T) {
 					return "*2\r\n:1\r\n-OOM command not allowed\r\n"
 				}, nodeA)
 				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				sets, err := client.Clients()
-				require.NoError(t, err)
 				var n int
-				err = call(soon(t, 5*time.Second), client, sets[nodeA].Primary, &radix.Tuple{&n, nil})
+				err := call(soon(t, 5*time.Second), client, primaryAt(t, client, nodeA), &radix.Tuple{&n, nil})
 				require.Equal(t, 1, n)
 				var said resp3.SimpleError
 				require.ErrorAs(t, err, &said)
@@ -290,13 +282,11 @@ func TestErrorBehindAValue(t *testing.T) {
 					return "-LOADING Redis is loading\r\n"
 				}, nodeA)
 				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
-				sets, err := client.Clients()
-				require.NoError(t, err)
 				p := radix.NewPipeline()
 				var raw resp3.RawMessage
 				p.Append(radix.Cmd(&raw, "GET", "k"))
 				p.Append(radix.Cmd(new(int), "INCR", "k"))
-				err = over(client, sets[nodeA].Primary).Do(soon(t, 5*time.Second), p)
+				err := over(client, primaryAt(t, client, nodeA)).Do(soon(t, 5*time.Second), p)
 				require.Contains(t, string(raw), "WRONGTYPE")
 				require.ErrorIs(t, err, redislanes.ErrRefused)
 				var known *redislanes.Error

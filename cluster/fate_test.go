@@ -113,9 +113,7 @@ var fateWays = map[string]struct {
 }{
 	"command": {"INCR", func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "k")) }},
 	"radix.Pipeline": {"INCR", func(ctx context.Context, c *cluster.Client) error {
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "GET", "k"))
-		p.Append(radix.Cmd(nil, "INCR", "k"))
+		p := radixPipeline(radix.Cmd(nil, "GET", "k"), radix.Cmd(nil, "INCR", "k"))
 		return c.Do(ctx, p)
 	}},
 	"pipeline": {"INCRBY", func(ctx context.Context, c *cluster.Client) error {

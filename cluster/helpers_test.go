@@ -98,6 +98,14 @@ func (l *logged) count(part string) int {
 	return strings.Count(l.text.String(), part)
 }
 
+// timed performs the action, for which it has three seconds of the bubble's time, and returns how long that took.
+func timed(t *testing.T, client *cluster.Client, action radix.Action) (took time.Duration, err error) {
+	t.Helper()
+	began := time.Now()
+	err = client.Do(soon(t, 3*time.Second), action)
+	return time.Since(began), err
+}
+
 // requireInt requires that the reply is the number.
 func requireInt(t *testing.T, want int64, reply pipeline.Reply) {
 	t.Helper()
@@ -109,6 +117,23 @@ func requireInt(t *testing.T, want int64, reply pipeline.Reply) {
 // lentCmd is a command on a dedicated connection.
 func lentCmd(key, name string, args ...string) radix.Action {
 	return radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, name, args...)) })
+}
+
+// radixPipeline is a radix.Pipeline of the actions.
+func radixPipeline(actions ...radix.Action) *radix.Pipeline {
+	p := radix.NewPipeline()
+	for _, action := range actions {
+		p.Append(action)
+	}
+	return p
+}
+
+// primaryAt returns the client of the primary at the address.
+func primaryAt(t *testing.T, client *cluster.Client, addr string) radix.Client {
+	t.Helper()
+	sets, err := client.Clients()
+	require.NoError(t, err)
+	return sets[addr].Primary
 }
 
 // elsewhere returns a node to which the slot can move.

@@ -283,10 +283,8 @@ func TestForeignErrorsTeachNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(func(string, []string) string { return one }, nodeA)
 				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				sets, err := client.Clients()
-				require.NoError(t, err)
 				ctx := soon(t, 5*time.Second)
-				for _, over := range []radix.Client{client, sets[nodeA].Primary} {
+				for _, over := range []radix.Client{client, primaryAt(t, client, nodeA)} {
 					tries := 0
 					err := over.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 						tries++

@@ -74,10 +74,8 @@ func (a *ailing) open(t *testing.T) *ailing {
 	return a
 }
 
-func (a *ailing) try(t *testing.T) (time.Duration, error) {
-	began := time.Now()
-	err := a.Do(soon(t, 3*time.Second), radix.Cmd(nil, a.probe[0], a.probe[1:]...))
-	return time.Since(began), err
+func (a *ailing) try(t *testing.T) (took time.Duration, err error) {
+	return timed(t, a.Client, radix.Cmd(nil, a.probe[0], a.probe[1:]...))
 }
 
 // fail begins an outage: the probe is refused at the end of the retry window.

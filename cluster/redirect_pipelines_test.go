@@ -58,10 +58,7 @@ func TestRefusalsReachNoReceiver(t *testing.T) {
 				}
 				require.Empty(t, raw)
 				require.Empty(t, said.S)
-				p := radix.NewPipeline()
-				p.Append(radix.Cmd(&first, "INCR", "k"))
-				p.Append(radix.Cmd(&raw, "GET", "k"))
-				p.Append(radix.Cmd(&last, "INCR", "k"))
+				p := radixPipeline(radix.Cmd(&first, "INCR", "k"), radix.Cmd(&raw, "GET", "k"), radix.Cmd(&last, "INCR", "k"))
 				err := client.Do(soon(t, 3*time.Second), p)
 				require.ErrorIs(t, err, redislanes.ErrRefused)
 				require.ErrorContains(t, err, "GET on "+nodeA)
@@ -93,9 +90,7 @@ func TestBlockingPipelineFollowsRedirects(t *testing.T) {
 				client := w.open(t, cluster.Config{RefreshEvery: -1})
 				var raw resp3.RawMessage
 				var n int
-				p := radix.NewPipeline()
-				p.Append(radix.Cmd(&n, "INCR", "{k}n"))
-				p.Append(radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
+				p := radixPipeline(radix.Cmd(&n, "INCR", "{k}n"), radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
 				require.NoError(t, client.Do(soon(t, 3*time.Second), p))
 				require.Equal(t, 1, n)
 				require.Equal(t, one, string(raw))
@@ -119,9 +114,7 @@ func TestBlockingPipelineIsNotRepeated(t *testing.T) {
 		}, nodeA)
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
 		var raw resp3.RawMessage
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "INCR", "{k}n"))
-		p.Append(radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
+		p := radixPipeline(radix.Cmd(nil, "INCR", "{k}n"), radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
 		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), p), redislanes.ErrRefused)
 		require.Equal(t, 1, ran)
 	})
@@ -222,13 +215,11 @@ func TestPartsOfTransactionsAreRefused(t *testing.T) {
 		seen := 0
 		w := newWorld(func(string, []string) string { seen++; return "+OK\r\n" }, nodeA)
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		clients, err := client.Clients()
-		require.NoError(t, err)
 		for _, commands := range [][]string{
 			{"MULTI", "INCR k"}, {"EXEC"}, {"INCR k", "DISCARD"}, {"WATCH k", "GET k"}, {"MULTI", "MULTI", "EXEC"}, {"MULTI", "WATCH k", "EXEC"},
 			{"MULTI", "EXEC", "EXEC"}, {"MULTI", "EXEC", "WATCH k"}, {"MULTI", "SELECT 1", "EXEC"}, {"MULTI", "EXEC", "SUBSCRIBE c"}, {"MULTI", "CLIENT REPLY OFF", "EXEC"},
 		} {
-			for _, do := range []radix.Client{client, clients[nodeA].Primary} {
+			for _, do := range []radix.Client{client, primaryAt(t, client, nodeA)} {
 				var replies []int
 				require.ErrorIs(t, do.Do(soon(t, time.Second), pipelineOf(&replies, commands...)), redislanes.ErrShared, commands)
 			}

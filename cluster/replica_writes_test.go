@@ -41,10 +41,7 @@ func TestWriteToReplicas(t *testing.T) {
 			p := pipeline.Config{Replicas: true}.New(client)
 			p.Cmd(words[0], words[1:]...)
 			require.NoError(t, p.Do(soon(t, time.Second)), line)
-			transaction := radix.NewPipeline()
-			transaction.Append(radix.Cmd(nil, "MULTI"))
-			transaction.Append(radix.Cmd(nil, words[0], words[1:]...))
-			transaction.Append(radix.Cmd(nil, "EXEC"))
+			transaction := radixPipeline(radix.Cmd(nil, "MULTI"), radix.Cmd(nil, words[0], words[1:]...), radix.Cmd(nil, "EXEC"))
 			require.NoError(t, client.DoSecondary(soon(t, time.Second), transaction), line)
 		}
 		require.Equal(t, slices.Repeat([]string{nodeA}, 2+3*(2+3)), asked)
@@ -81,9 +78,7 @@ func TestWritesBesideReads(t *testing.T) {
 		}
 		var n int
 		var from string
-		both := radix.NewPipeline()
-		both.Append(radix.Cmd(&n, "INCR", "key"))
-		both.Append(radix.Cmd(&from, "GET", "key"))
+		both := radixPipeline(radix.Cmd(&n, "INCR", "key"), radix.Cmd(&from, "GET", "key"))
 		require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
 		require.Equal(t, nodeA, from)
 		require.Positive(t, n)

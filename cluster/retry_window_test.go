@@ -221,11 +221,7 @@ func TestNoOwnerWindow(t *testing.T) {
 		w := newWorld(func(string, []string) string { return one }, nodeA)
 		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		call := func(key string) (time.Duration, error) {
-			began := time.Now()
-			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", key))
-			return time.Since(began), err
-		}
+		call := func(key string) (time.Duration, error) { return timed(t, client, radix.Cmd(nil, "INCR", key)) }
 		key := keyOf(1, 2)
 		took, err := call(key)
 		require.ErrorIs(t, err, redislanes.ErrNoOwner)

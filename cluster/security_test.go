@@ -142,9 +142,7 @@ func TestACLUser(t *testing.T) {
 	noPerm(elsewhere.Err(), "INCRBY")
 	noPerm(read.Err(), "STRLEN")
 	noPerm(client.Do(ctx, radix.Cmd(nil, "SET", key, "canary-value")), "SET")
-	trip := radix.NewPipeline()
-	trip.Append(radix.Cmd(nil, "GET", key))
-	trip.Append(radix.Cmd(nil, "APPEND", key, "canary-value"))
+	trip := radixPipeline(radix.Cmd(nil, "GET", key), radix.Cmd(nil, "APPEND", key, "canary-value"))
 	noPerm(client.Do(ctx, trip), "APPEND")
 
 	for command, times := range map[string]int{"set": 2, "incrby": 1, "strlen": 1, "append": 1} {
@@ -214,10 +212,7 @@ func ordinary(ctx context.Context, client *cluster.Client) error {
 		return err
 	}
 	return client.Do(ctx, radix.WithConn("app:1", func(ctx context.Context, conn radix.Conn) error {
-		transaction := radix.NewPipeline()
-		transaction.Append(radix.Cmd(nil, "MULTI"))
-		transaction.Append(radix.Cmd(nil, "INCRBY", "app:1", "1"))
-		transaction.Append(radix.Cmd(nil, "EXEC"))
+		transaction := radixPipeline(radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "INCRBY", "app:1", "1"), radix.Cmd(nil, "EXEC"))
 		return conn.Do(ctx, transaction)
 	}))
 }

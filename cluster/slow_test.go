@@ -87,9 +87,7 @@ var slowWays = map[string]func(context.Context, *cluster.Client, string) error{
 		return c.Do(ctx, script.Cmd(nil, []string{key}))
 	},
 	"HGETALL, radix.Pipeline": func(ctx context.Context, c *cluster.Client, key string) error {
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "HLEN", key))
-		p.Append(radix.Cmd(nil, "HGETALL", key))
+		p := radixPipeline(radix.Cmd(nil, "HLEN", key), radix.Cmd(nil, "HGETALL", key))
 		return c.Do(ctx, p)
 	},
 	"HGETALL, one node's client": func(ctx context.Context, c *cluster.Client, key string) error {

@@ -47,9 +47,7 @@ func paths() map[string]path {
 		"ForEachPrimary":   {config: cluster.Config{Pool: laned}, do: onNode, alone: true},
 		"a node, blocking": {config: cluster.Config{Pool: laned}, do: onNodeBlocking, alone: true},
 		"radix.Pipeline": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {
-			p := radix.NewPipeline()
-			p.Append(radix.Cmd(nil, "INCR", "k"))
-			p.Append(radix.Cmd(nil, "INCR", "k"))
+			p := radixPipeline(radix.Cmd(nil, "INCR", "k"), radix.Cmd(nil, "INCR", "k"))
 			return c.Do(ctx, p)
 		}},
 		"pipeline": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {

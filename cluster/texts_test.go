@@ -36,9 +36,7 @@ func calls(on caller) map[string]func(context.Context) error {
 		"INCRBY": do(func() radix.Action { return radix.FlatCmd(nil, "INCRBY", "k", 5) }),
 		"BLPOP":  do(func() radix.Action { return radix.Cmd(nil, "BLPOP", "k", "1") }),
 		"DECR": do(func() radix.Action {
-			p := radix.NewPipeline()
-			p.Append(radix.Cmd(nil, "DECR", "k"))
-			p.Append(radix.Cmd(nil, "INCR", "k"))
+			p := radixPipeline(radix.Cmd(nil, "DECR", "k"), radix.Cmd(nil, "INCR", "k"))
 			return p
 		}),
 		"EVALSHA": do(func() radix.Action {
@@ -57,9 +55,7 @@ func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, RetryWindow: time.Millisecond, RefreshEvery: -1}, e.Addrs())
 	require.NoError(t, client.Do(within(t, time.Second), radix.Cmd(nil, "HSET", "k", "f", "v")))
 	addr := client.Primary(cluster.Slot("k"))
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	node := sets[addr].Primary
+	node := primaryAt(t, client, addr)
 	expect := func(command, cause string, err error) {
 		t.Helper()
 		require.Error(t, err, command)
@@ -84,7 +80,7 @@ func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 			expect(command, "not sent: server down for .*: (connect: connection refused|handshake: the server hung up)", call(within(t, time.Second))) // hung up: it took the dial in its last moment
 		}
 	}
-	err = client.ForEachPrimary(within(t, time.Second), func(ctx context.Context, n radix.Client) error {
+	err := client.ForEachPrimary(within(t, time.Second), func(ctx context.Context, n radix.Client) error {
 		if n.Addr().String() != addr {
 			return nil
 		}
@@ -99,9 +95,7 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	client := open(t, cluster.Config{}, e.Addrs())
 	ctx := within(t, time.Second)
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	node := sets[e.Addrs()[0]].Primary
+	node := primaryAt(t, client, e.Addrs()[0])
 	counters := pipeline.CountersConfig{}.New(client)
 	require.NoError(t, counters.Close())
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
@@ -111,7 +105,7 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 		require.EqualError(t, call(ctx), "redislanes: the client is closed: not sent")
 	}
 	require.EqualError(t, client.Sync(ctx), "redislanes: the client is closed: not sent")
-	_, err = pipeline.MGet(ctx, client, "a", "b")
+	_, err := pipeline.MGet(ctx, client, "a", "b")
 	require.EqualError(t, err, "redislanes: the client is closed: not sent")
 	require.EqualError(t, node.Do(ctx, radix.Cmd(nil, "GET", "k")), "redislanes: GET on "+e.Addrs()[0]+": not sent: the pool is closed")
 }

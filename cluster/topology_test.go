@@ -272,9 +272,7 @@ func TestNodeThatLeftSaysSo(t *testing.T) {
 	s := newScripted(t, 3)
 	client := s.open(t, cluster.Config{})
 	ctx := within(t, 10*time.Second)
-	clients, err := client.Clients()
-	require.NoError(t, err)
-	leaver := clients[s.fakes[0].addr()].Primary
+	leaver := primaryAt(t, client, s.fakes[0].addr())
 	require.NoError(t, leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")))
 	rows := s.parts("node")
 	rows[0].at, rows[0].id, rows[0].epoch = s.fakes[1], id(1), 9
