@@ -160,17 +160,43 @@ func TestOneNodeClaimsOneSlot(t *testing.T) {
 	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
 }
 
-// TestShardIsLostForGood: most nodes say that slots have no owner any more.
-func TestShardIsLostForGood(t *testing.T) {
+// TestMapsThatAreBelieved: all nodes that answer tell the same.
+func TestMapsThatAreBelieved(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	rest := s.parts("node")[1:]
-	s.fakes[0].close()
-	s.all(rest)
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, cluster.SlotCount-rest[0].first, client.Stats().Slots)
+	for name, c := range map[string]struct {
+		rows  func(s *scripted) []row
+		gone  []int // nodes
+		slots int   // that have an owner
+		last  int   // the owner of the last slot
+	}{
+		"a shard is lost for good":          {func(s *scripted) []row { return s.parts("node")[1:] }, []int{0}, cluster.SlotCount - cluster.SlotCount/3, 2},
+		"one node has all slots":            {func(s *scripted) []row { return []row{{s.fakes[1], id(1), 0, lastSlot, 8}} }, []int{0, 2}, cluster.SlotCount, 1},
+		"all have new IDs and small epochs": {func(s *scripted) []row { return s.turned("anew") }, nil, cluster.SlotCount, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t, 3)
+			client := s.open(t, cluster.Config{})
+			ctx := within(t, 10*time.Second)
+			s.all(c.rows(s))
+			for _, i := range c.gone {
+				s.fakes[i].close()
+			}
+			require.Zero(t, refreshes(ctx, client))
+			require.Equal(t, c.slots, client.Stats().Slots)
+			require.Equal(t, s.fakes[c.last].addr(), client.Primary(lastSlot))
+			require.Equal(t, c.last, owner(t, ctx, client, lastSlot))
+		})
+	}
+}
+
+// turned gives the parts, with new IDs and small epochs, to the servers in the other order.
+func (s *scripted) turned(prefix string) []row {
+	rows := s.parts(prefix)
+	for i := range rows {
+		rows[i].at = s.fakes[len(rows)-1-i]
+	}
+	return rows
 }
 
 // TestPartitionedPrimary: it does not know that its slots have gone to another
@@ -217,17 +243,4 @@ func TestMovedOutlivesOldMaps(t *testing.T) {
 	require.Equal(t, 2, owner(t, ctx, client, slot))
 	require.Equal(t, 20, refreshes(ctx, client))
 	require.Equal(t, s.fakes[2].addr(), client.Primary(slot))
-}
-
-// TestScaledInToOneNode: which has got all slots, and bumped its epoch.
-func TestScaledInToOneNode(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	s.all([]row{{s.fakes[1], id(1), 0, 16383, 8}})
-	s.fakes[0].close()
-	s.fakes[2].close()
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, 1, owner(t, ctx, client, 0))
 }

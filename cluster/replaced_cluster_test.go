@@ -77,21 +77,6 @@ func TestClusterIsReplaced(t *testing.T) {
 	}
 }
 
-// TestClusterMadeAnew: all nodes have other IDs, and begin with small epochs.
-func TestClusterMadeAnew(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	rows := s.parts("anew")
-	for i := range rows {
-		rows[i].at = s.fakes[2-i]
-	}
-	s.all(rows)
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, s.fakes[2].addr(), client.Primary(0))
-}
-
 // TestStandaloneSeed: one of the seeds is no node of the cluster, and answers
 // first.
 func TestStandaloneSeed(t *testing.T) {
