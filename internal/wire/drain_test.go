@@ -152,39 +152,36 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 // The reader may still deliver replies and the writer still count bytes: until
 // both have ended, no batch of a lane that failed is settled.
 func TestDrainWaitsForReaderAndWriter(t *testing.T) {
-	l := dial(t, scripted(t, (*peer).echo))
-	quieten(t, l)
-	b := begun([]string{"PING"})
-	require.True(t, l.Submit(b))
-	l.mu.Lock()
-	require.Equal(t, claimed, l.reader)
-	l.reader = caller
-	l.mu.Unlock()
-
-	require.NoError(t, l.Close()) // the background goroutine has ended, too
-	require.Equal(t, 1, l.InFlight())
-	l.resign(nil)
-	require.Equal(t, 1, l.InFlight(), "it has the role of the writer")
-	Flush([]*Batch{b})
-	require.Zero(t, l.InFlight())
-	require.NoError(t, b.call.Wait(t.Context()))
-	_, err := b.Reply(0)
-	wantOutcome(t, err, redislanes.ErrNotSent)
-}
-
-func TestDrainByTheReaderIfTheWriterEndsFirst(t *testing.T) {
-	l := dial(t, scripted(t, (*peer).echo))
-	quieten(t, l)
-	b := begun([]string{"PING"})
-	require.True(t, l.Submit(b))
-	l.mu.Lock()
-	l.reader = caller
-	l.mu.Unlock()
-	Flush([]*Batch{b})
-	require.NoError(t, l.Close())
-	require.Equal(t, 1, l.InFlight())
-	l.resign(nil)
-	require.Zero(t, l.InFlight())
-	_, err := b.Reply(0)
-	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+	for name, c := range map[string]struct {
+		written bool
+		want    error
+	}{
+		"the reader ends first": {false, redislanes.ErrNotSent},
+		"the writer ends first": {true, redislanes.ErrUnknownOutcome},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := dial(t, scripted(t, (*peer).echo))
+			quieten(t, l)
+			b := begun([]string{"PING"})
+			require.True(t, l.Submit(b))
+			l.mu.Lock()
+			require.Equal(t, claimed, l.reader)
+			l.reader = caller
+			l.mu.Unlock()
+			if c.written {
+				Flush([]*Batch{b})
+			}
+			require.NoError(t, l.Close()) // the background goroutine has ended, too
+			require.Equal(t, 1, l.InFlight())
+			l.resign(nil)
+			if !c.written {
+				require.Equal(t, 1, l.InFlight(), "it has the role of the writer")
+				Flush([]*Batch{b})
+			}
+			require.Zero(t, l.InFlight())
+			require.NoError(t, b.call.Wait(t.Context()))
+			_, err := b.Reply(0)
+			wantOutcome(t, err, c.want)
+		})
+	}
 }
