@@ -18,27 +18,42 @@ import (
 )
 
 // TestHitsGather: what comes while a flight is out travels as one command, and
-// each gets its own total and the longest time to live.
+// each gets its own total and the longest time to live. Totals in between must not
+// overflow, so that plus and minus do not travel together.
 func TestHitsGather(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		before := w.Calls(0, "INCRBY")
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{
+	for name, c := range map[string]struct {
+		hits    []pipeline.Hit
+		totals  []int64
+		flights int           // behind the first
+		ttl     time.Duration // which the key has then
+	}{
+		"plus": {[]pipeline.Hit{
 			{Key: "k", By: 10, TTL: time.Minute}, {Key: "k", By: 0}, {Key: "k", By: 5, TTL: time.Hour}, {Key: "k", By: 100, TTL: time.Second},
-		}
-		others := w.gather(t, hits)
-		flow()
-		require.NoError(t, <-first)
-		for i, want := range []int64{11, 11, 16, 116} {
-			require.NoError(t, <-others[i])
-			require.Equal(t, want, hits[i].Total)
-		}
-		require.Equal(t, 2, w.Calls(0, "INCRBY")-before)
-		require.Equal(t, 1, w.Calls(0, "EXPIRE"))
-		require.Equal(t, time.Hour, w.ttl("k"))
-	})
+		}, []int64{11, 11, 16, 116}, 1, time.Hour},
+		"plus and minus": {[]pipeline.Hit{
+			{Key: "k", By: math.MaxInt64 - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1},
+		}, []int64{math.MaxInt64, math.MaxInt64 - 5, math.MaxInt64 - 2, math.MaxInt64 - 3}, 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newTower(t, 1, pipeline.CountersConfig{})
+				before := w.Calls(0, "INCRBY")
+				first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+				others := w.gather(t, c.hits)
+				flow()
+				require.NoError(t, <-first)
+				for i, want := range c.totals {
+					require.NoError(t, <-others[i])
+					require.Equal(t, want, c.hits[i].Total)
+				}
+				require.Equal(t, 1+c.flights, w.Calls(0, "INCRBY")-before)
+				require.Equal(t, c.ttl > 0, w.Calls(0, "EXPIRE") == 1)
+				require.Equal(t, c.ttl, w.ttl("k"))
+			})
+		})
+	}
 }
 
 // TestHitsBesideEachOther: a few flights of one key are out at a time, while each has
@@ -67,24 +82,6 @@ func TestHitsBesideEachOther(t *testing.T) {
 			require.EqualValues(t, i+1, hits[i].Total)
 		}
 		require.Equal(t, before+beside+1, w.Calls(0, "INCRBY"))
-	})
-}
-
-// TestHitsOfBothSigns: totals in between must not overflow, so that plus and
-// minus do not travel together.
-func TestHitsOfBothSigns(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{{Key: "k", By: math.MaxInt64 - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1}}
-		others := w.gather(t, hits)
-		flow()
-		require.NoError(t, <-first)
-		for i, want := range []int64{math.MaxInt64, math.MaxInt64 - 5, math.MaxInt64 - 2, math.MaxInt64 - 3} {
-			require.NoError(t, <-others[i])
-			require.Equal(t, want, hits[i].Total)
-		}
 	})
 }
 
