@@ -15,7 +15,6 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 var poolKinds = map[string]pool.Config{
@@ -94,9 +93,7 @@ func testTransaction(t *testing.T, client *cluster.Client, prefix string) {
 
 	// A transaction that is left open does not reach the next user.
 	for range 5 {
-		require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "MULTI"))
-		})))
+		require.NoError(t, client.Do(ctx, lentCmd(key, "MULTI")))
 		var n int
 		require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(&n, "GET", key))
@@ -151,9 +148,7 @@ func testActionErrors(t *testing.T, client *cluster.Client, prefix string) {
 	require.ErrorContains(t, err, "unknown command")
 	require.NotContains(t, err.Error(), "canary")
 
-	p := radix.NewPipeline()
-	p.Append(radix.Cmd(&n, "INCRBY", "{x}ok", "1"))
-	p.Append(radix.Cmd(&n, "GETRANGE", "{x}canary", "not-a-number", "canary"))
+	p := radixPipeline(radix.Cmd(&n, "INCRBY", "{x}ok", "1"), radix.Cmd(&n, "GETRANGE", "{x}canary", "not-a-number", "canary"))
 	err = client.Do(ctx, p)
 	require.ErrorAs(t, err, &command)
 	require.Equal(t, "GETRANGE", command.Command)
@@ -227,20 +222,4 @@ func TestPasswordsOfUsers(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestUseAfterClose(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	client, err := cluster.Config{}.New(within(t, 5*time.Second), e.Addrs())
-	require.NoError(t, err)
-	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
-	require.NoError(t, client.Close())
-	require.NoError(t, client.Close())
-	ctx := within(t, 5*time.Second)
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "PING")), redislanes.ErrClosed)
-	require.ErrorIs(t, client.Sync(ctx), redislanes.ErrClosed)
-	_, err = client.Clients()
-	require.ErrorIs(t, err, redislanes.ErrClosed)
-	require.ErrorIs(t, redislanes.ErrClosed, redislanes.ErrNotSent)
 }

@@ -1,13 +1,17 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +20,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // asked is an AddrMap that adds 1 to the port of each address and notes it. If
@@ -59,7 +64,7 @@ func TestAddrMapIsAskedOnce(t *testing.T) {
 		slots func(f *fake) string
 		named int
 	}{
-		"standalone seed": {func(*fake) string { return "-ERR This instance has cluster support disabled\r\n" }, 0},
+		"standalone seed": {func(*fake) string { return noCluster }, 0},
 		"NULL endpoint": {func(f *fake) string {
 			_, port, _ := net.SplitHostPort(f.addr())
 			return oneRow("$-1\r\n", port)
@@ -102,7 +107,7 @@ func TestAddrMapOfRedirects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from, to := newFake(t), newFake(t)
-			from.slots = func() string { return "-ERR This instance has cluster support disabled\r\n" }
+			from.slots = func() string { return noCluster }
 			from.answer = func(w io.Writer, cmd []string) bool {
 				addr := before(to.addr(), host)
 				if host == "" {
@@ -124,31 +129,84 @@ func TestAddrMapOfRedirects(t *testing.T) {
 	}
 }
 
-// TestNodeThatLeftSaysSo: what is sent to it was not refused because the client
-// was closed.
-func TestNodeThatLeftSaysSo(t *testing.T) {
+// TestAddrMapHasNoAddressForANode: what Config.AddrMap returns for a node cannot be dialled,
+// which costs the slots of that node only.
+func TestAddrMapHasNoAddressForANode(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
+	f := newFake(t)
+	f.slots = func() string { return oddMap(f.addr(), "*3\r\n"+bulk("far")+":6379\r\n"+bulk("two")) }
+	f.start()
 	ctx := within(t, 10*time.Second)
-	clients, err := client.Clients()
-	require.NoError(t, err)
-	leaver := clients[s.fakes[0].addr()].Primary
-	require.NoError(t, leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")))
-	rows := s.parts("node")
-	rows[0].at, rows[0].id, rows[0].epoch = s.fakes[1], id(1), 9
-	rows[1].epoch = 9
-	s.all(rows)
-	require.NoError(t, client.Sync(ctx))
-	until(t, ctx, "it takes nothing more", func() bool { return leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")) != nil })
-	for _, action := range []radix.Action{
-		radix.Cmd(nil, "INCR", "k"),
-		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
-	} {
-		err := leaver.Do(ctx, action)
-		require.ErrorIs(t, err, cause.ErrRetired)
-		require.ErrorIs(t, err, redislanes.ErrNotSent)
-		require.NotErrorIs(t, err, redislanes.ErrClosed)
-		require.ErrorContains(t, err, "left the cluster")
+	addrMap := func(addr string) string {
+		if addr == "far:6379" {
+			return "fd00::7"
+		}
+		return addr
 	}
+	client := open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1, AddrMap: addrMap}, []string{f.addr()})
+	require.NoError(t, client.Sync(ctx))
+	require.Equal(t, 8192, client.Stats().Slots)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(0, "odd"))))
+	err := client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(lastSlot, "odd")))
+	require.ErrorIs(t, err, redislanes.ErrNoOwner)
+	require.ErrorContains(t, err, "Config.AddrMap returned for far:6379 what cannot be dialled")
+}
+
+// TestAddrMapKnowsOnlySomeNodes: Config.AddrMap returns "" for addresses that it does not know, as
+// a map of Go does. These nodes are left out, and are not taken for one node without an address.
+func TestAddrMapKnowsOnlySomeNodes(t *testing.T) {
+	t.Parallel()
+	for _, unknown := range []string{"", "host", "host:", ":6379", "host:redis", "host:70000"} {
+		f := newFake(t)
+		f.slots = func() string { return slotMap(f.addr(), "far:6379", "farther:6379") }
+		f.start()
+		addrMap := func(addr string) string { return cmp.Or(map[string]string{f.addr(): f.addr()}[addr], unknown) }
+		client := open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1, AddrMap: addrMap}, []string{f.addr()})
+		ctx := within(t, 5*time.Second)
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", keyOf(0, 3))))
+		err := client.Do(ctx, radix.Cmd(nil, "INCR", keyOf(2, 3)))
+		require.ErrorIs(t, err, redislanes.ErrNoOwner, "%q", unknown)
+		require.ErrorContains(t, err, "Config.AddrMap returned for farther:6379 what cannot be dialled", "%q", unknown)
+	}
+}
+
+// TestNamesBehindNAT: the servers tell names that only AddrMap can resolve.
+func TestNamesBehindNAT(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{})
+	if real.Major() < 7 {
+		t.Skip("servers before Redis 7 have no names")
+	}
+	ctx := within(t, 30*time.Second)
+	for i, n := range real.Nodes() {
+		require.NoError(t, n.Configure(ctx, "cluster-announce-hostname", fmt.Sprintf("node-%d.internal", i),
+			"cluster-preferred-endpoint-type", "hostname"))
+	}
+	for _, n := range real.Nodes() {
+		until(t, ctx, "all nodes know all names", func() bool {
+			var ranges [][]any
+			require.NoError(t, n.Do(ctx, &ranges, "CLUSTER", "SLOTS"))
+			return strings.Count(fmt.Sprintf("%s", ranges), "[node-") == 3 // each at the head of its row
+		})
+	}
+	var translated atomic.Int64
+	config := cluster.Config{RefreshEvery: -1}
+	config.AddrMap = func(addr string) string {
+		host, port, err := net.SplitHostPort(addr)
+		if err == nil && strings.HasSuffix(host, ".internal") {
+			translated.Add(1)
+			return net.JoinHostPort("127.0.0.1", port)
+		}
+		return addr
+	}
+	config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if host, _, err := net.SplitHostPort(addr); err != nil || host != "127.0.0.1" {
+			t.Errorf("dialled %q", addr)
+			return nil, errors.New("not a loopback address")
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	client := open(t, config, real.Addrs()[:1])
+	require.NotZero(t, translated.Load())
+	useAllSlots(t, ctx, client, real)
 }

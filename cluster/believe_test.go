@@ -4,22 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/engine"
-	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -39,10 +33,9 @@ type scripted struct {
 	says  map[*fake][]row
 }
 
-// newScripted starts servers, to each of which belongs a part of the slots, and
-// which all say so, with config epochs from 1 on. Each has its ID, which INCR
-// and GET reply by its number.
-func newScripted(t *testing.T, n int) *scripted {
+// newUnstarted makes servers, each with a part of the slots. All tell the same map, with config epochs from
+// 1 on. Each has its ID, which INCR and GET reply by its number.
+func newUnstarted(t *testing.T, n int) *scripted {
 	t.Helper()
 	s := &scripted{says: make(map[*fake][]row)}
 	for i := range n {
@@ -54,9 +47,21 @@ func newScripted(t *testing.T, n int) *scripted {
 		s.fakes = append(s.fakes, f)
 	}
 	s.all(s.parts("node"))
+	return s
+}
+
+// start lets the servers, which do not change any more, serve.
+func (s *scripted) start() {
 	for _, f := range s.fakes {
 		f.start()
 	}
+}
+
+// newScripted starts servers.
+func newScripted(t *testing.T, n int) *scripted {
+	t.Helper()
+	s := newUnstarted(t, n)
+	s.start()
 	return s
 }
 
@@ -95,8 +100,7 @@ func (s *scripted) replies(asked *fake) (slots, nodes string) {
 	defer s.mu.Unlock()
 	rows := s.says[asked]
 	if rows == nil {
-		const disabled = "-ERR This instance has cluster support disabled\r\n"
-		return disabled, disabled
+		return noCluster, noCluster
 	}
 	slots = fmt.Sprintf("*%d\r\n", len(rows))
 	for _, r := range rows {
@@ -156,17 +160,43 @@ func TestOneNodeClaimsOneSlot(t *testing.T) {
 	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
 }
 
-// TestShardIsLostForGood: most nodes say that slots have no owner any more.
-func TestShardIsLostForGood(t *testing.T) {
+// TestMapsThatAreBelieved: all nodes that answer tell the same.
+func TestMapsThatAreBelieved(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	rest := s.parts("node")[1:]
-	s.fakes[0].close()
-	s.all(rest)
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, cluster.SlotCount-rest[0].first, client.Stats().Slots)
+	for name, c := range map[string]struct {
+		rows  func(s *scripted) []row
+		gone  []int // nodes
+		slots int   // that have an owner
+		last  int   // the owner of the last slot
+	}{
+		"a shard is lost for good":          {func(s *scripted) []row { return s.parts("node")[1:] }, []int{0}, cluster.SlotCount - cluster.SlotCount/3, 2},
+		"one node has all slots":            {func(s *scripted) []row { return []row{{s.fakes[1], id(1), 0, lastSlot, 8}} }, []int{0, 2}, cluster.SlotCount, 1},
+		"all have new IDs and small epochs": {func(s *scripted) []row { return s.turned("anew") }, nil, cluster.SlotCount, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t, 3)
+			client := s.open(t, cluster.Config{})
+			ctx := within(t, 10*time.Second)
+			s.all(c.rows(s))
+			for _, i := range c.gone {
+				s.fakes[i].close()
+			}
+			require.Zero(t, refreshes(ctx, client))
+			require.Equal(t, c.slots, client.Stats().Slots)
+			require.Equal(t, s.fakes[c.last].addr(), client.Primary(lastSlot))
+			require.Equal(t, c.last, owner(t, ctx, client, lastSlot))
+		})
+	}
+}
+
+// turned gives the parts, with new IDs and small epochs, to the servers in the other order.
+func (s *scripted) turned(prefix string) []row {
+	rows := s.parts(prefix)
+	for i := range rows {
+		rows[i].at = s.fakes[len(rows)-1-i]
+	}
+	return rows
 }
 
 // TestPartitionedPrimary: it does not know that its slots have gone to another
@@ -198,23 +228,12 @@ func TestPartitionedPrimary(t *testing.T) {
 // that answers does not know of it.
 func TestMovedOutlivesOldMaps(t *testing.T) {
 	t.Parallel()
-	s := &scripted{says: make(map[*fake][]row)}
-	for i := range 3 {
-		f := newFake(t)
-		f.id = id(i)
-		f.slots = func() string { slots, _ := s.replies(f); return slots }
-		f.nodes = func() string { _, nodes := s.replies(f); return nodes }
-		f.answer = say(fmt.Sprintf(":%d\r\n", i))
-		s.fakes = append(s.fakes, f)
-	}
-	s.all(s.parts("node"))
+	s := newUnstarted(t, 3)
 	s.fakes[1].answer = func(w io.Writer, cmd []string) bool {
 		_, err := fmt.Fprintf(w, "-MOVED %d %s\r\n", cluster.Slot(cmd[1]), s.fakes[2].addr())
 		return err == nil
 	}
-	for _, f := range s.fakes {
-		f.start()
-	}
+	s.start()
 	client := s.open(t, cluster.Config{})
 	ctx := within(t, 10*time.Second)
 	slot := uint16(s.parts("node")[1].first)
@@ -224,120 +243,4 @@ func TestMovedOutlivesOldMaps(t *testing.T) {
 	require.Equal(t, 2, owner(t, ctx, client, slot))
 	require.Equal(t, 20, refreshes(ctx, client))
 	require.Equal(t, s.fakes[2].addr(), client.Primary(slot))
-}
-
-// TestNodeOfAnotherCluster: the address was given to it.
-func TestNodeOfAnotherCluster(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}}, s.addrs()[1:])
-	ctx := within(t, 10*time.Second)
-	s.tell(s.fakes[0], []row{{s.fakes[0], "stranger", 0, 16383, 99}})
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, 1, owner(t, ctx, client, 8000))
-	s.fakes[1].close()
-	s.fakes[2].close()
-	require.Equal(t, 20, refreshes(ctx, client))
-	require.Equal(t, s.fakes[1].addr(), client.Primary(8000))
-}
-
-// TestClusterIsReplaced: all of our nodes are gone for good, and most of the seeds. A
-// seed that answers, such as a DNS name, leads to the cluster that a new client would find.
-func TestClusterIsReplaced(t *testing.T) {
-	t.Parallel()
-	old, fresh := newScripted(t, 3), newScripted(t, 3)
-	fresh.all(fresh.parts("fresh"))
-	var replaced atomic.Bool
-	const name = "redis.example:6379"
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		switch {
-		case addr == name && replaced.Load():
-			addr = fresh.addrs()[0]
-		case addr == name:
-			addr = old.addrs()[0]
-		}
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}
-	config := cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}, Dialer: lanes.Dialer{NetDial: dial}}
-	client := open(t, config, []string{closedPort(t), closedPort(t), name})
-	ctx := within(t, 10*time.Second)
-	require.Equal(t, old.fakes[0].addr(), client.Primary(0))
-
-	replaced.Store(true)
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, old.fakes[0].addr(), client.Primary(0), "nodes of ours answer, so the other cluster is a stranger")
-	for _, f := range old.fakes {
-		f.close()
-	}
-	err := client.Sync(ctx)
-	for tries := 1; err != nil && tries < 3; tries++ { // the first may have asked a node before it was closed
-		err = client.Sync(ctx)
-	}
-	require.NoError(t, err, "twice the same, and nobody else")
-	for slot := range fresh.fakes {
-		require.Equal(t, slot, owner(t, ctx, client, uint16(fresh.parts("")[slot].first)))
-	}
-}
-
-// TestClusterMadeAnew: all nodes have other IDs, and begin with small epochs.
-func TestClusterMadeAnew(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	rows := s.parts("anew")
-	for i := range rows {
-		rows[i].at = s.fakes[2-i]
-	}
-	s.all(rows)
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, s.fakes[2].addr(), client.Primary(0))
-}
-
-// TestScaledInToOneNode: which has got all slots, and bumped its epoch.
-func TestScaledInToOneNode(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	s.all([]row{{s.fakes[1], id(1), 0, 16383, 8}})
-	s.fakes[0].close()
-	s.fakes[2].close()
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, 1, owner(t, ctx, client, 0))
-}
-
-// TestStandaloneSeed: one of the seeds is no node of the cluster, and answers
-// first.
-func TestStandaloneSeed(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	s.fakes[0].close()
-	alone := newFake(t)
-	const disabled = "-ERR This instance has cluster support disabled\r\n"
-	alone.slots = func() string { return disabled }
-	alone.start()
-	client := open(t, cluster.Config{RefreshEvery: -1}, append([]string{alone.addr()}, s.addrs()...))
-	require.Equal(t, s.fakes[2].addr(), client.Primary(16383))
-
-	// Without another seed that answers, it is what is wanted.
-	client = open(t, cluster.Config{RefreshEvery: -1}, []string{alone.addr(), closedPort(t)})
-	require.Equal(t, alone.addr(), client.Primary(16383))
-}
-
-// TestServerBecomesACluster: a server that stood alone is one node now.
-func TestServerBecomesACluster(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 1)
-	s.tell(s.fakes[0], nil)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	r := new(engine.Request)
-	command := resp.AppendCommand(nil, "MGET", "a", "b")
-	require.NoError(t, (*engine.Client)(client).Append(r, command))
-	r.Reset()
-	s.all(s.parts("node"))
-	require.NoError(t, client.Sync(ctx))
-	require.ErrorIs(t, (*engine.Client)(client).Append(r, command), redislanes.ErrCrossSlot)
-	require.Zero(t, owner(t, ctx, client, 0))
 }

@@ -127,9 +127,7 @@ func inPool(client *cluster.Client) (s redislanes.PoolStats) {
 }
 
 func actions(key, value string) map[string]radix.Action {
-	trip := radix.NewPipeline()
-	trip.Append(radix.Cmd(new(int), "GET", key))
-	trip.Append(radix.Cmd(nil, "SET", key, value))
+	trip := radixPipeline(radix.Cmd(new(int), "GET", key), radix.Cmd(nil, "SET", key, value))
 	return map[string]radix.Action{
 		"Cmd": radix.Cmd(nil, "SET", key, value), "Cmd into int": radix.Cmd(new(int), "GET", key), "BLPOP": radix.Cmd(new([]int), "BLPOP", key, "42424242424242"),
 		"EvalScript": radix.NewEvalScript("canary-script").Cmd(new(int), []string{key}, value), "radix.Pipeline": trip,

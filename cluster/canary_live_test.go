@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -241,9 +242,7 @@ func doors(client *cluster.Client, direct *nodepool.Node) map[string]func(contex
 			if !cmd(command).Properties().CanPipeline {
 				return nil // radix would panic
 			}
-			p := radix.NewPipeline()
-			p.Append(radix.Cmd(new(string), "GET", mineKey))
-			p.Append(cmd(command))
+			p := radixPipeline(radix.Cmd(new(string), "GET", mineKey), cmd(command))
 			return client.Do(ctx, p)
 		},
 		"radix.WithConn": func(ctx context.Context, command []string) error {
@@ -316,5 +315,64 @@ func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluste
 		_, err := expfmt.MetricFamilyToText(&text, family)
 		require.NoError(t, err)
 		mine.check("metrics", text.String())
+	}
+}
+
+// TestErrorsShowNoArguments: whatever command of the server fails with whatever arguments, its
+// error does not show them.
+func TestErrorsShowNoArguments(t *testing.T) {
+	t.Parallel()
+	real := servers.StartServer(t, servers.Options{})
+	if real.Major() < 7 {
+		t.Skip("COMMAND LIST needs Redis 7")
+	}
+	ctx := within(t, time.Minute)
+	client := open(t, cluster.Config{}, real.Addrs())
+	names, err := cluster.As[[]string](client.Cmd(ctx, "COMMAND", "LIST"))
+	require.NoError(t, err)
+	for _, sub := range []string{"LOAD", "DELETE", "DUMP", "FLUSH", "LIST", "RESTORE"} {
+		names = append(names, "FUNCTION "+sub)
+	}
+	for _, sub := range []string{"SETUSER", "LOAD", "CAT", "LOG", "DRYRUN", "GENPASS"} {
+		names = append(names, "ACL "+sub)
+	}
+	const canary = "canary"
+	shapes := []string{canary, "s " + canary, "1 " + canary, "s 1 " + canary, "s 1 2 " + canary, "1 s " + canary + " " + canary, "s s " + canary + " " + canary}
+	for n := range 3 {
+		shapes = append(shapes, canary+strings.Repeat(" "+canary, n+1))
+	}
+	without := []string{"debug", "failover", "flushall", "flushdb", "replicaof", "save", "bgsave", "shutdown", "slaveof"}
+	failed := 0
+	for _, name := range names {
+		if slices.Contains(without, name) {
+			continue
+		}
+		for _, shape := range shapes {
+			words := strings.Fields(name + " " + shape)
+			short := within(t, 100*time.Millisecond) // for those that block
+			if err := client.Cmd(short, words[0], words[1:]).Err(); err != nil {
+				failed++
+				require.NotContains(t, err.Error(), canary, "%s %s", name, shape)
+			}
+		}
+	}
+	require.Greater(t, failed, 1000)
+}
+
+// TestNothingPrintsThePassword formats everything that holds it.
+func TestNothingPrintsThePassword(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{Password: "canary"})
+	config := cluster.Config{Dialer: lanes.Dialer{Password: "canary"}}
+	client := open(t, config, server.Addrs())
+	p, err := nodepool.NewFor(nodepool.Settings{}, config.Dialer, wire.Purpose{}, server.Addrs()[0], nil)
+	require.NoError(t, err)
+	defer p.Close()
+	clients, err := client.Clients()
+	require.NoError(t, err)
+	for _, v := range []any{config, &config, client, p, clients, client.Stats()} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+			require.False(t, strings.Contains(fmt.Sprintf(verb, v), "canary"), "%T with %s", v, verb)
+		}
 	}
 }

@@ -289,17 +289,13 @@ func TestActionsThatCannotBeEncoded(t *testing.T) {
 	client, err := cluster.New(ctx, servers.Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	nodes, err := client.Clients()
-	require.NoError(t, err)
 	for name, argument := range map[string]any{"a channel": make(chan int), "a marshaler that fails": fails{}} {
 		set := radix.FlatCmd(nil, "SET", "k", argument)
-		pipe := radix.NewPipeline()
-		pipe.Append(radix.Cmd(nil, "INCR", "n"))
-		pipe.Append(set)
+		pipe := radixPipeline(radix.Cmd(nil, "INCR", "n"), set)
 		for way, do := range map[string]func() error{
 			"alone":         func() error { return client.Do(ctx, set) },
 			"in a pipeline": func() error { return client.Do(ctx, pipe) },
-			"on a node":     func() error { return nodes[servers.Addrs()[0]].Primary.Do(ctx, set) },
+			"on a node":     func() error { return primaryAt(t, client, servers.Addrs()[0]).Do(ctx, set) },
 			"on a dedicated connection": func() error {
 				return client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, set) }))
 			},

@@ -19,16 +19,6 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-var within = servers.Within
-
-func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
-	t.Helper()
-	client, err := c.New(within(t, 10*time.Second), addrs)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return client
-}
-
 func TestNewRefusesBadSettings(t *testing.T) {
 	t.Parallel()
 	good := []string{"127.0.0.1:6379"}
@@ -84,9 +74,7 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
-	_, err = cluster.Config{}.New(ctx, []string{silent.Addr().String()})
+	_, err = cluster.Config{}.New(within(t, 30*time.Millisecond), []string{silent.Addr().String()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, silent.Addr().String())
 }
@@ -105,16 +93,6 @@ func TestNewRefusesSmallLimits(t *testing.T) {
 		require.ErrorContains(t, err, "Dialer.Limits")
 		require.NoError(t, ctx.Err())
 	}
-}
-
-// closedPort returns an address at which nobody listens, and no other test will: a connection has it.
-func closedPort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	conn, err := net.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { _, _ = conn.Close(), l.Close() })
-	return conn.LocalAddr().String()
 }
 
 func TestOneSeedThatAnswersIsEnough(t *testing.T) {
@@ -158,5 +136,31 @@ func TestBadNamesOfSlowCommands(t *testing.T) {
 		_, err := c.New(t.Context(), []string{"127.0.0.1:1"})
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "cluster: ")
+	}
+}
+
+// TestDatabasesOfACluster: Valkey 9 with cluster-databases has more than database 0 in a
+// cluster. Other servers refuse the number when New connects.
+func TestDatabasesOfACluster(t *testing.T) {
+	options := servers.Options{Primaries: 2}
+	numbered := servers.StartCluster(t, options)
+	second := cluster.Config{Dialer: lanes.Dialer{Database: 1}}
+	if !numbered.IsValkey() || numbered.Major() < 9 {
+		_, err := second.New(t.Context(), numbered.Addrs())
+		require.ErrorContains(t, err, "SELECT")
+		return
+	}
+	options.Directives = []string{"cluster-databases 16"}
+	numbered = servers.StartCluster(t, options)
+	client := open(t, second, numbered.Addrs())
+	first, err := cluster.Config{}.New(t.Context(), numbered.Addrs())
+	require.NoError(t, err)
+	defer first.Close()
+	for _, key := range []string{"a", "b", "c"} { // on both nodes
+		require.NoError(t, client.Cmd(t.Context(), "SET", key, "in database 1").Err())
+		require.True(t, first.Cmd(t.Context(), "GET", key).IsNull())
+		got, err := client.Cmd(t.Context(), "GET", key).Text()
+		require.NoError(t, err)
+		require.Equal(t, "in database 1", got)
 	}
 }

@@ -2,7 +2,9 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,8 +16,11 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A guarded world refuses credentials for a while.
@@ -118,14 +123,12 @@ func TestRefusedCredentialsAreAskedForAgain(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					g := newGuarded(text)
 					c.Dialer.NetDial, c.Dialer.Credentials = g.dial, token
-					client, err := c.New(t.Context(), []string{nodeA, nodeB})
-					require.NoError(t, err)
-					defer client.Close()
+					client := open(t, c, []string{nodeA, nodeB})
 					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 					g.refuse(400 * time.Millisecond)
 					for _, action := range []radix.Action{
 						radix.Cmd(nil, "INCR", "k"), radix.Cmd(nil, "BLPOP", "k", "1"),
-						radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }),
+						lentCmd("k", "INCR", "k"),
 					} {
 						require.NoError(t, client.Do(soon(t, 3*time.Second), action))
 					}
@@ -170,9 +173,7 @@ func TestPasswordThatIsWrongIsFinal(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGuarded(text)
 				d.NetDial = g.dial
-				client, err := cluster.Config{Dialer: d, RefreshEvery: -1}.New(t.Context(), []string{nodeA, nodeB})
-				require.NoError(t, err)
-				defer client.Close()
+				client := open(t, cluster.Config{Dialer: d, RefreshEvery: -1}, []string{nodeA, nodeB})
 				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				g.refuse(time.Hour)
 				time.Sleep(time.Millisecond)
@@ -182,12 +183,198 @@ func TestPasswordThatIsWrongIsFinal(t *testing.T) {
 					require.ErrorAs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), &refused)
 					require.Less(t, time.Since(began), 200*time.Millisecond, "far from the window")
 				}
-				_, err = cluster.Config{Dialer: d}.New(t.Context(), []string{nodeA})
+				_, err := cluster.Config{Dialer: d}.New(t.Context(), []string{nodeA})
 				require.ErrorAs(t, err, &refused)
 				before := g.asked.Load()
 				time.Sleep(10 * time.Second)
 				require.Less(t, g.asked.Load()-before, int64(45), "one dial of each node in half a second at most")
 			})
 		})
+	}
+}
+
+// TestCredentialsAreAskedForOnEveryDial changes the password of a server that
+// is in use.
+func TestCredentialsAreAskedForOnEveryDial(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{Password: "old-canary"})
+	ctx := within(t, 20*time.Second)
+	var password atomic.Value
+	password.Store("old-canary")
+	d := lanes.Dialer{Credentials: func(context.Context) (string, string, error) { return "", password.Load().(string), nil }}
+	client := open(t, cluster.Config{Dialer: d, Pool: pool.Fixed{Size: 2}}, server.Addrs())
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "requirepass", "new-canary")))
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING")), "connections that are open stay so")
+
+	password.Store("new-canary")
+	require.Eventually(t, func() bool {
+		_ = client.Do(ctx, radix.Cmd(nil, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no"))
+		return client.Stats().Nodes[0].Pool.Dials > 2 && client.Do(ctx, radix.Cmd(nil, "PING")) == nil
+	}, 10*time.Second, time.Millisecond)
+
+	both := cluster.Config{Dialer: lanes.Dialer{Password: "x", Credentials: d.Credentials}}
+	_, err := both.New(ctx, server.Addrs())
+	require.ErrorContains(t, err, "Credentials")
+}
+
+// rotating is credentials that change while they are in use.
+type rotating struct {
+	password atomic.Value
+	admins   []radix.Conn
+}
+
+func (r *rotating) credentials(context.Context) (string, string, error) {
+	return "", r.password.Load().(string), nil
+}
+
+// change sets the password of the servers.
+func (r *rotating) change(t *testing.T, ctx context.Context, password string) {
+	t.Helper()
+	for _, admin := range r.admins {
+		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "masterauth", password)))
+		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "requirepass", password)))
+	}
+}
+
+// disconnect breaks all connections of clients.
+func (r *rotating) disconnect(t *testing.T, ctx context.Context) {
+	t.Helper()
+	for _, admin := range r.admins {
+		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CLIENT", "KILL", "TYPE", "normal")))
+	}
+}
+
+func startRotating(t *testing.T, ctx context.Context, real *servers.Cluster, password string) *rotating {
+	t.Helper()
+	r := &rotating{}
+	r.password.Store(password)
+	for _, n := range real.Nodes() {
+		admin, err := radix.Dialer{AuthPass: password}.Dial(ctx, "tcp", n.Addr())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = admin.Close() })
+		r.admins = append(r.admins, admin)
+	}
+	return r
+}
+
+// TestPasswordRotation changes the password of a cluster under load, first
+// together with the client's, and then alone.
+func TestPasswordRotation(t *testing.T) {
+	t.Parallel()
+	for name, kind := range poolKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			real := servers.StartCluster(t, servers.Options{Password: "canary-1"})
+			ctx := within(t, 30*time.Second)
+			r := startRotating(t, ctx, real, "canary-1")
+			config := cluster.Config{Pool: kind, RefreshEvery: -1}
+			config.Dialer.Credentials = r.credentials
+			client := open(t, config, real.Addrs())
+			rotateUnderLoad(t, ctx, client, r)
+			forgetToRotate(t, ctx, client, r)
+		})
+	}
+}
+
+func rotateUnderLoad(t *testing.T, ctx context.Context, client *cluster.Client, r *rotating) {
+	t.Helper()
+	keys := redistest.KeysInSlots(6, "rotate")
+	var good, unknown atomic.Int64
+	var mu sync.Mutex
+	var bad []error
+	stop := make(chan struct{})
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			p := pipeline.New(client)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				p.Reset()
+				for _, key := range keys {
+					p.IncrBy(key, 1)
+				}
+				switch err := p.Do(ctx); {
+				case err == nil:
+					good.Add(1)
+				case errors.Is(err, redislanes.ErrUnknownOutcome):
+					unknown.Add(1)
+				default:
+					mu.Lock()
+					bad = append(bad, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	more := func() {
+		seen := good.Load()
+		until(t, ctx, "further calls", func() bool { return good.Load() > seen+50 })
+	}
+	more()
+	r.change(t, ctx, "canary-2")
+	more() // connections that are open stay so
+	r.password.Store("canary-2")
+	// A dial that began before may have had the old password.
+	until(t, ctx, "the end of earlier dials", func() bool {
+		return !slices.ContainsFunc(client.Stats().Nodes, func(n redislanes.NodeStats) bool { return n.Pool.Dialing > 0 })
+	})
+	dials, failed := dialled(client)
+	r.disconnect(t, ctx)
+	more()
+	close(stop)
+	callers.Wait()
+	require.Empty(t, bad)
+	after, failedAfter := dialled(client)
+	require.Greater(t, after, dials)
+	require.Equal(t, failed, failedAfter)
+	t.Logf("%d calls, %d with an unknown outcome", good.Load(), unknown.Load())
+}
+
+func dialled(client *cluster.Client) (dials, failed uint64) {
+	for _, node := range client.Stats().Nodes {
+		dials += node.Pool.Dials
+		failed += node.Pool.DialErrors
+	}
+	return dials, failed
+}
+
+// forgetToRotate changes the servers' password only.
+func forgetToRotate(t *testing.T, ctx context.Context, client *cluster.Client, r *rotating) {
+	t.Helper()
+	r.change(t, ctx, "canary-3")
+	r.disconnect(t, ctx)
+	for _, key := range redistest.KeysInSlots(3, "forgotten") {
+		until(t, ctx, "the last connection is gone", func() bool { // others are noticed by a call each
+			var refused *redislanes.HandshakeError
+			return errors.As(client.Do(ctx, radix.Cmd(nil, "GET", key)), &refused)
+		})
+		for _, action := range []func() radix.Action{
+			func() radix.Action { return radix.Cmd(nil, "GET", key) },
+			func() radix.Action { return radix.Cmd(nil, "INCR", key) },
+			func() radix.Action {
+				return lentCmd(key, "GET", key)
+			},
+		} {
+			var err error
+			until(t, ctx, "the window is over, and calls fail at once", func() bool {
+				tries := client.Stats().NotSent
+				err = client.Do(ctx, action())
+				return client.Stats().NotSent == tries
+			})
+			var refused *redislanes.HandshakeError
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, "AUTH", refused.Command)
+			require.Contains(t, refused.Reply, "WRONGPASS")
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
+			require.NotContains(t, err.Error(), "canary")
+		}
+	}
+	r.password.Store("canary-3")
+	for _, key := range redistest.KeysInSlots(3, "forgotten") {
+		until(t, ctx, "the client is back", func() bool { return client.Do(ctx, radix.Cmd(nil, "GET", key)) == nil })
 	}
 }

@@ -29,18 +29,8 @@ func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 				w, ill := m.sick()
 				client := w.open(t, cluster.Config{RefreshEvery: -1})
 				w.set(func() { w.dead[nodeA] = m.text == "" })
-				lent := func(key string) (time.Duration, error) {
-					began := time.Now()
-					err := client.Do(soon(t, 3*time.Second), radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-						return conn.Do(ctx, radix.Cmd(nil, "GET", key))
-					}))
-					return time.Since(began), err
-				}
-				blocking := func() (time.Duration, error) {
-					began := time.Now()
-					err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"))
-					return time.Since(began), err
-				}
+				lent := func(key string) (time.Duration, error) { return timed(t, client, lentCmd(key, "GET", key)) }
+				blocking := func() (time.Duration, error) { return timed(t, client, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1")) }
 				if m.text == "" { // an action that has begun is not repeated
 					took, err := lent(keyOf(0, 2))
 					require.Error(t, err)
@@ -77,11 +67,9 @@ func TestErrorBehindAnOutage(t *testing.T) {
 		action radix.Action
 		own    bool // the error is returned as it is
 	}{
-		"the function's": {radix.WithConn("k", func(context.Context, radix.Conn) error { return mine }), true},
-		"the server's, in a function": {radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
-		}), false},
-		"the server's": {radix.Cmd(nil, "BLPOP", "k", "1"), false},
+		"the function's":              {radix.WithConn("k", func(context.Context, radix.Conn) error { return mine }), true},
+		"the server's, in a function": {lentCmd("k", "GET", "k"), false},
+		"the server's":                {radix.Cmd(nil, "BLPOP", "k", "1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -12,15 +11,16 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest/sim"
 )
 
@@ -180,57 +180,6 @@ func TestDoubtAtTheEndOfTheContext(t *testing.T) {
 	})
 }
 
-// TestExpiryOfADoubtfulCommand: a SET may have run whose repeat is refused for good, so the EXPIRE
-// behind it, which was refused for now, is still sent, or the key would live for ever.
-func TestExpiryOfADoubtfulCommand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLostReply("SET", "-MOVED 1 127.0.0.1:7009\r\n") // for another slot
-		inner, refused := l.answer, false
-		l.answer = func(addr string, cmd []string) string {
-			if cmd[0] == "EXPIRE" && !refused {
-				refused = true
-				return "-TRYAGAIN later\r\n"
-			}
-			return inner(addr, cmd)
-		}
-		client := l.open(t, cluster.Config{RefreshEvery: -1})
-		p := pipeline.Config{Idempotent: true}.New(client)
-		set := p.Cmd("SET", "k", "v")
-		expiry := p.Cmd("EXPIRE", "k", "60")
-		require.Error(t, p.Do(soon(t, 5*time.Second)))
-		requireUnknown(t, set.Err(), "-MOVED ")
-		require.NoError(t, expiry.Err())
-	})
-}
-
-// TestExpiryThatRanEarly: an EXPIRE ran, the command before it was refused and goes again, and
-// then both are refused. It is not true that the EXPIRE was not executed.
-func TestExpiryThatRanEarly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tries := 0
-		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "INCRBY" {
-				tries++
-			}
-			switch {
-			case tries > 1 && strings.HasSuffix(cmd[1], "k"):
-				return "-LOADING Redis is loading\r\n"
-			case cmd[0] == "INCRBY":
-				return "-TRYAGAIN later\r\n"
-			}
-			return one
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		p := pipeline.New(client)
-		count := p.IncrBy("k", 1)
-		expiry := p.Expire("k", time.Minute)
-		require.Error(t, p.Do(soon(t, 5*time.Second)))
-		require.ErrorIs(t, count.Err(), redislanes.ErrRefused)
-		require.NotErrorIs(t, count.Err(), redislanes.ErrUnknownOutcome)
-		requireUnknown(t, expiry.Err(), "-LOADING ")
-	})
-}
-
 // TestDoubtfulCommandsKeepTheirOrder: three writes are sent, their replies are lost, and of the repeats
 // the first two are sent elsewhere by ASK while the third runs. The second one shares a key with the
 // third, so it stands; since it may have run, the first one, which shares another key with it, must
@@ -348,12 +297,10 @@ func TestAnActionThatWroteFollowsRedirectsOnly(t *testing.T) {
 	t.Run("it may have written", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			redis := sim.Start(t, sim.Config{})
-			client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
-			require.NoError(t, err)
-			defer client.Close()
+			client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}, redis.Addrs())
 			owner := redis.Owner("k")
 			tries := 0
-			err = client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 				tries++
 				owner.PauseWrites(20 * time.Millisecond)
 				short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
@@ -368,193 +315,38 @@ func TestAnActionThatWroteFollowsRedirectsOnly(t *testing.T) {
 	})
 }
 
-// sharing is an action on the key k that shares its connection.
-type sharing struct {
-	perform func(context.Context, radix.Conn) error
-}
+// TestLostReplies stalls the only server until its connections are given up.
+// Commands in flight have an unknown outcome: those that may run twice are sent
+// again, INCRBY is not.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	stall := pool.Options{StallTimeout: 200 * time.Millisecond}
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1, Options: stall}}, server.Addrs())
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "read", "v")))
 
-func (s sharing) Perform(ctx context.Context, conn radix.Conn) error { return s.perform(ctx, conn) }
-func (sharing) Properties() radix.ActionProperties {
-	return radix.ActionProperties{Keys: []string{"k"}, CanRetry: true, CanPipeline: true, CanShareConn: true}
-}
-
-// TestForeignErrorsTeachNothing: a function returns the error of another client, for example of
-// another cluster. It says nothing of this one.
-func TestForeignErrorsTeachNothing(t *testing.T) {
-	slot := cluster.Slot("k")
-	moved := resp3.SimpleError{S: fmt.Sprintf("MOVED %d %s", slot, nodeC)}
-	for name, foreign := range map[string]error{
-		"as radix returns it":     moved,
-		"as another client does":  &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Outcome: redislanes.ErrRefused, Cause: moved},
-		"wrapped":                 fmt.Errorf("copy: %w", &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: moved}),
-		"tried who knows when":    &redislanes.Error{Command: "GET", Addr: nodeB, Cause: moved},
-		"beside a lost reply":     errors.Join(&redislanes.Error{Command: "GET", Addr: nodeA, Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}, moved),
-		"a lost login of another": &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: resp3.SimpleError{S: "NOAUTH Authentication required."}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return one }, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				sets, err := client.Clients()
-				require.NoError(t, err)
-				ctx := soon(t, 5*time.Second)
-				for _, over := range []radix.Client{client, sets[nodeA].Primary} {
-					tries := 0
-					err := over.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-						tries++
-						if err := conn.Do(ctx, radix.Cmd(nil, "GET", "k")); err != nil {
-							return err
-						}
-						return foreign
-					}))
-					require.Equal(t, foreign, err)
-					require.Equal(t, 1, tries)
-				}
-				require.Equal(t, foreign, client.Do(ctx, sharing{func(ctx context.Context, conn radix.Conn) error {
-					_ = conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
-					return foreign
-				}}), "an action that shares its connection")
-				require.Equal(t, nodeA, client.Primary(slot))
-				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
-				for _, n := range client.Stats().Nodes {
-					require.Empty(t, n.Pool.Closes, n.Pool.Addr)
-				}
-			})
-		})
+	p := pipeline.New(client)
+	count := p.IncrBy("counted", 1)
+	read := p.Cmd("GET", "read")
+	viaRadix := p.Append(radix.Cmd(nil, "STRLEN", "read"))
+	set := p.Cmd("SET", "set", "v").Idempotent()
+	plain := p.Cmd("SET", "plain", "v")
+	require.NoError(t, server.Nodes()[0].Pause())
+	given := make(chan error, 1)
+	go func() { given <- p.Do(ctx) }()
+	require.Eventually(t, func() bool { return client.Stats().Repeated > 0 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, server.Nodes()[0].Resume())
+	require.ErrorIs(t, <-given, redislanes.ErrUnknownOutcome)
+	for _, r := range []pipeline.Reply{count, plain} {
+		require.ErrorIs(t, r.Err(), redislanes.ErrUnknownOutcome)
+		require.NotErrorIs(t, r.Err(), redislanes.ErrNotSent)
+		require.ErrorIs(t, r.Err(), cause.ErrStalled)
 	}
-}
-
-// TestRefusalsOnEveryPath: errors.Is finds ErrRefused in an error that says that the server did not run the
-// command, whatever way the command went. So a program knows that it may send it again.
-func TestRefusalsOnEveryPath(t *testing.T) {
-	withConn := func(client radix.Client, ctx context.Context, cmd ...string) error {
-		return client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, cmd[0], cmd[1:]...))
-		}))
+	for _, r := range []pipeline.Reply{read, viaRadix, set} {
+		require.NoError(t, r.Err())
 	}
-	for name, call := range map[string]func(ctx context.Context, client *cluster.Client, node radix.Client) error{
-		"Do": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return c.Do(ctx, radix.Cmd(nil, "INCR", "k"))
-		},
-		"Cmd": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return c.Cmd(ctx, "INCR", "k").Err()
-		},
-		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return withConn(c, ctx, "INCR", "k")
-		},
-		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return n.Do(ctx, radix.Cmd(nil, "INCR", "k"))
-		},
-		"a node, blocking": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return n.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
-		},
-		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return withConn(n, ctx, "INCR", "k")
-		},
-		"SSUBSCRIBE": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return withConn(c, ctx, "SSUBSCRIBE", "k")
-		},
-		"SSUBSCRIBE of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return withConn(n, ctx, "SSUBSCRIBE", "k")
-		},
-	} {
-		for _, text := range []string{"LOADING Redis is loading", "BUSY Redis is busy", "CLUSTERDOWN The cluster is down"} {
-			t.Run(name+", "+text, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(func(string, []string) string { return "-" + text + "\r\n" }, nodeA)
-					client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
-					sets, err := client.Clients()
-					require.NoError(t, err)
-					err = call(soon(t, 5*time.Second), client, sets[nodeA].Primary)
-					require.ErrorIs(t, err, redislanes.ErrRefused)
-					if name != "Cmd" { // which radix does not have
-						require.ErrorAs(t, err, new(resp.ErrConnUsable))
-					}
-					var said resp3.SimpleError
-					require.ErrorAs(t, err, &said)
-					require.Equal(t, text, said.S)
-					var known *redislanes.Error
-					require.ErrorAs(t, err, &known)
-					require.Equal(t, redislanes.ErrRefused, known.Outcome)
-					require.Equal(t, nodeA, known.Addr)
-					require.NotEmpty(t, known.Command)
-				})
-			})
-		}
-	}
-}
-
-// TestErrorsInsideRepliesAreNoRefusals: a script has run although an element of its reply is an error, whatever
-// that says.
-func TestErrorsInsideRepliesAreNoRefusals(t *testing.T) {
-	eval := func(into any) radix.Action { return radix.Cmd(into, "EVAL", "x", "1", "k") }
-	for name, call := range map[string]func(ctx context.Context, client *cluster.Client, node radix.Client, into any) error{
-		"Do": func(ctx context.Context, c *cluster.Client, _ radix.Client, into any) error {
-			return c.Do(ctx, eval(into))
-		},
-		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client, into any) error {
-			return c.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, eval(into)) }))
-		},
-		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client, into any) error {
-			return n.Do(ctx, eval(into))
-		},
-		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client, into any) error {
-			return n.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, eval(into)) }))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				sent := 0
-				w := newWorld(func(string, []string) string {
-					sent++
-					return "*2\r\n:1\r\n-OOM command not allowed\r\n"
-				}, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				sets, err := client.Clients()
-				require.NoError(t, err)
-				var n int
-				err = call(soon(t, 5*time.Second), client, sets[nodeA].Primary, &radix.Tuple{&n, nil})
-				require.Equal(t, 1, n)
-				var said resp3.SimpleError
-				require.ErrorAs(t, err, &said)
-				require.Equal(t, "OOM command not allowed", said.S)
-				require.NotErrorIs(t, err, redislanes.ErrRefused)
-				require.Equal(t, 1, sent)
-			})
-		})
-	}
-}
-
-// TestErrorBehindAValue: the receiver of a pipeline's first command takes its error for a value. The second
-// one's is the call's error, with its outcome.
-func TestErrorBehindAValue(t *testing.T) {
-	for name, over := range map[string]func(client *cluster.Client, node radix.Client) radix.Client{
-		"Do":     func(client *cluster.Client, _ radix.Client) radix.Client { return client },
-		"a node": func(_ *cluster.Client, node radix.Client) radix.Client { return node },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(_ string, cmd []string) string {
-					if cmd[0] == "GET" {
-						return "-WRONGTYPE no string\r\n"
-					}
-					return "-LOADING Redis is loading\r\n"
-				}, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
-				sets, err := client.Clients()
-				require.NoError(t, err)
-				p := radix.NewPipeline()
-				var raw resp3.RawMessage
-				p.Append(radix.Cmd(&raw, "GET", "k"))
-				p.Append(radix.Cmd(new(int), "INCR", "k"))
-				err = over(client, sets[nodeA].Primary).Do(soon(t, 5*time.Second), p)
-				require.Contains(t, string(raw), "WRONGTYPE")
-				require.ErrorIs(t, err, redislanes.ErrRefused)
-				var known *redislanes.Error
-				require.ErrorAs(t, err, &known)
-				require.Equal(t, "INCR", known.Command)
-				require.Equal(t, nodeA, known.Addr)
-			})
-		})
-	}
+	var n int
+	require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", "counted")))
+	require.LessOrEqual(t, n, 1, "counted twice")
 }

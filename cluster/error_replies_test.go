@@ -2,13 +2,17 @@ package cluster_test
 
 import (
 	"context"
-	"log/slog"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -54,18 +58,14 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 				return ""
 			})
 			require.Error(t, client.Do(ctx, radix.Cmd(nil, "SET", key, "1")))
-			require.Error(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
-				return c.Do(ctx, radix.Cmd(nil, "SET", key, "1"))
-			})))
+			require.Error(t, client.Do(ctx, lentCmd(key, "SET", key, "1")))
 			require.Error(t, client.Do(ctx, radix.Cmd(nil, "GET", key)))
 			replies := []pipeline.Reply{p.IncrBy(key, 1), p.IncrBy(key, 1)}
 			_ = p.Do(ctx)
 			for _, r := range replies {
 				require.Error(t, r.Err())
 			}
-			sets, err := client.Clients()
-			require.NoError(t, err)
-			require.Error(t, sets[redis.Addrs()[owner]].Primary.Do(ctx, radix.Cmd(nil, "SET", key, "1")))
+			require.Error(t, primaryAt(t, client, redis.Addrs()[owner]).Do(ctx, radix.Cmd(nil, "SET", key, "1")))
 			require.Equal(t, map[string]uint64{"OOM": 3, "CLUSTERDOWN": 2, "other": 1}, errorReplies(client))
 			for _, n := range client.Stats().Nodes {
 				require.Equal(t, n.Pool.Addr == redis.Addrs()[owner], len(n.Pool.ErrorReplies) > 0, n.Pool.Addr)
@@ -75,46 +75,225 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 	require.Contains(t, pool.ErrorCodes(), "CLUSTERDOWN")
 }
 
-// TestLogOfAClient: what changes is in the log, from the owners of slots to trouble that
-// lasts, and nothing of what keys and values are.
-func TestLogOfAClient(t *testing.T) {
+// TestRefusedIsAnOutcome: what the server did not execute is told apart.
+func TestRefusedIsAnOutcome(t *testing.T) {
 	t.Parallel()
-	redis := redistest.StartEmulated(t, 3)
-	log := new(logged)
-	client := open(t, cluster.Config{
-		RetryWindow: -1, Logger: slog.New(slog.NewTextHandler(log, nil)),
-	}, redis.Addrs())
-	ctx := within(t, 20*time.Second)
-	const key = "canary"
-	slot := cluster.Slot(key)
-	set := func() error { return client.Do(ctx, radix.Cmd(nil, "SET", key, canary)) }
-	require.NoError(t, set())
-
-	owner := redis.Owner(slot)
-	next := (owner + 1) % 3
-	redis.Move(slot, next)
-	require.NoError(t, client.Sync(ctx))
-	until(t, ctx, "the log says that a slot has moved", func() bool {
-		return log.count(`msg="slots moved" slots=1 shifts="1 from `+redis.Addrs()[owner]+" to "+redis.Addrs()[next]) == 1
-	})
-	require.NoError(t, client.Sync(ctx))
-
-	redis.Inject(next, func(cmd string, _ []string) string {
-		if cmd == "SET" {
-			return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{RetryWindow: -1}, e.Addrs())
+	e.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" {
+			return "CLUSTERDOWN The cluster is down"
 		}
 		return ""
 	})
-	began := time.Now()
-	until(t, ctx, "the log says that there is trouble", func() bool {
-		require.Error(t, set())
-		return log.count("msg=outage where=\"node "+redis.Addrs()[next]+"\"") > 0
-	})
-	require.GreaterOrEqual(t, time.Since(began), time.Second)
-	redis.Inject(next, nil)
-	require.NoError(t, set())
-	until(t, ctx, "the log says that it is over", func() bool { return log.count(`msg="outage over"`) == 1 })
-	require.Equal(t, 1, log.count("msg=outage"))
-	require.Equal(t, 1, log.count("slots moved"))
-	require.Zero(t, log.count(canary))
+	ctx := within(t, 5*time.Second)
+	p := pipeline.New(client)
+	refused := p.IncrBy("k", 1)
+	p.Cmd("SET", "text", "v")
+	failed := p.Cmd("LPUSH", "text", "v")
+	require.Error(t, p.Do(ctx))
+	require.ErrorIs(t, refused.Err(), redislanes.ErrRefused)
+	require.NotErrorIs(t, refused.Err(), redislanes.ErrNotSent)
+	require.NotErrorIs(t, failed.Err(), redislanes.ErrRefused)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "k", "1")), redislanes.ErrRefused)
+}
+
+// A failures trace counts the commands that it is told have failed, in requests and in groups.
+type failures struct {
+	mu               sync.Mutex
+	requests, groups int
+	outcomes         map[redislanes.Outcome]int
+	codes            map[string]int
+}
+
+func (f *failures) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		EndRequest: func(_ context.Context, _ redislanes.RequestStart, r redislanes.RequestInfo) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.requests += r.Failed
+			f.outcomes[r.Outcome]++
+			f.codes[r.Code]++
+		},
+		EndGroup: func(_ context.Context, _ redislanes.GroupStart, g redislanes.GroupInfo) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.groups += g.Failed
+		},
+	}
+}
+
+// TestUnknownScriptIsNoFailure: EVALSHA of a script that the server does not know is the first half
+// of running it, on every path. Only for a program that sends EVALSHA itself it is an error. The
+// statistics of the pool count the reply by its code.
+func TestUnknownScriptIsNoFailure(t *testing.T) {
+	const source = "return redis.call('INCRBY', KEYS[1], ARGV[1])"
+	type doer = func(context.Context, radix.Action) error
+	evaluate := func(do doer) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			var n int
+			return do(ctx, radix.NewEvalScript(source).Cmd(&n, []string{"k"}, "2"))
+		}
+	}
+	for name, run := range map[string]func(c *cluster.Client, node radix.Client) func(context.Context) error{
+		"Do":          func(c *cluster.Client, _ radix.Client) func(context.Context) error { return evaluate(c.Do) },
+		"DoSecondary": func(c *cluster.Client, _ radix.Client) func(context.Context) error { return evaluate(c.DoSecondary) },
+		"node":        func(_ *cluster.Client, node radix.Client) func(context.Context) error { return evaluate(node.Do) },
+		"WithConn": func(c *cluster.Client, _ radix.Client) func(context.Context) error {
+			return func(ctx context.Context) error {
+				return c.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return evaluate(conn.Do)(ctx) }))
+			}
+		},
+		"Eval": func(c *cluster.Client, _ radix.Client) func(context.Context) error {
+			return func(ctx context.Context) error {
+				p := pipeline.New(c)
+				p.Eval(pipeline.NewScript(source), []string{"k"}, "2")
+				return p.Do(ctx)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := redistest.StartEmulated(t, 1)
+			seen := &failures{outcomes: make(map[redislanes.Outcome]int), codes: make(map[string]int)}
+			client := open(t, cluster.Config{Trace: seen.trace()}, e.Addrs())
+			ctx := within(t, 10*time.Second)
+			require.NoError(t, run(client, primaryAt(t, client, e.Addrs()[0]))(ctx))
+			require.Zero(t, seen.requests)
+			require.Zero(t, seen.groups)
+			require.Len(t, seen.outcomes, 1, "%v", seen.outcomes)
+			require.NotZero(t, seen.outcomes[redislanes.OutcomeOK])
+			require.EqualValues(t, 1, client.Stats().Nodes[0].Pool.ErrorReplies["NOSCRIPT"])
+
+			require.Error(t, client.Do(ctx, radix.Cmd(nil, "EVALSHA", "no-such-script", "1", "k")))
+			require.Equal(t, 1, seen.requests)
+			require.Equal(t, 1, seen.groups)
+			require.Equal(t, 1, seen.outcomes[redislanes.OutcomeFailed])
+			require.Equal(t, 1, seen.codes["NOSCRIPT"])
+		})
+	}
+}
+
+// TestRefusalsOnEveryPath: errors.Is finds ErrRefused in an error that says that the server did not run the
+// command, whatever way the command went. So a program knows that it may send it again.
+func TestRefusalsOnEveryPath(t *testing.T) {
+	for name, call := range map[string]func(ctx context.Context, client *cluster.Client, node radix.Client) error{
+		"Do": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return c.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		},
+		"Cmd": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return c.Cmd(ctx, "INCR", "k").Err()
+		},
+		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return c.Do(ctx, lentCmd("k", "INCR", "k"))
+		},
+		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return n.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		},
+		"a node, blocking": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return n.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
+		},
+		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return n.Do(ctx, lentCmd("k", "INCR", "k"))
+		},
+		"SSUBSCRIBE": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
+			return c.Do(ctx, lentCmd("k", "SSUBSCRIBE", "k"))
+		},
+		"SSUBSCRIBE of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
+			return n.Do(ctx, lentCmd("k", "SSUBSCRIBE", "k"))
+		},
+	} {
+		for _, text := range []string{"LOADING Redis is loading", "BUSY Redis is busy", "CLUSTERDOWN The cluster is down"} {
+			t.Run(name+", "+text, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(func(string, []string) string { return "-" + text + "\r\n" }, nodeA)
+					client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
+					err := call(soon(t, 5*time.Second), client, primaryAt(t, client, nodeA))
+					require.ErrorIs(t, err, redislanes.ErrRefused)
+					if name != "Cmd" { // which radix does not have
+						require.ErrorAs(t, err, new(resp.ErrConnUsable))
+					}
+					var said resp3.SimpleError
+					require.ErrorAs(t, err, &said)
+					require.Equal(t, text, said.S)
+					var known *redislanes.Error
+					require.ErrorAs(t, err, &known)
+					require.Equal(t, redislanes.ErrRefused, known.Outcome)
+					require.Equal(t, nodeA, known.Addr)
+					require.NotEmpty(t, known.Command)
+				})
+			})
+		}
+	}
+}
+
+// TestErrorsInsideRepliesAreNoRefusals: a script has run although an element of its reply is an error, whatever
+// that says.
+func TestErrorsInsideRepliesAreNoRefusals(t *testing.T) {
+	eval := func(into any) radix.Action { return radix.Cmd(into, "EVAL", "x", "1", "k") }
+	for name, call := range map[string]func(ctx context.Context, client *cluster.Client, node radix.Client, into any) error{
+		"Do": func(ctx context.Context, c *cluster.Client, _ radix.Client, into any) error {
+			return c.Do(ctx, eval(into))
+		},
+		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client, into any) error {
+			return c.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, eval(into)) }))
+		},
+		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client, into any) error {
+			return n.Do(ctx, eval(into))
+		},
+		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client, into any) error {
+			return n.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, eval(into)) }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				w := newWorld(func(string, []string) string {
+					sent++
+					return "*2\r\n:1\r\n-OOM command not allowed\r\n"
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				var n int
+				err := call(soon(t, 5*time.Second), client, primaryAt(t, client, nodeA), &radix.Tuple{&n, nil})
+				require.Equal(t, 1, n)
+				var said resp3.SimpleError
+				require.ErrorAs(t, err, &said)
+				require.Equal(t, "OOM command not allowed", said.S)
+				require.NotErrorIs(t, err, redislanes.ErrRefused)
+				require.Equal(t, 1, sent)
+			})
+		})
+	}
+}
+
+// TestErrorBehindAValue: the receiver of a pipeline's first command takes its error for a value. The second
+// one's is the call's error, with its outcome.
+func TestErrorBehindAValue(t *testing.T) {
+	for name, over := range map[string]func(client *cluster.Client, node radix.Client) radix.Client{
+		"Do":     func(client *cluster.Client, _ radix.Client) radix.Client { return client },
+		"a node": func(_ *cluster.Client, node radix.Client) radix.Client { return node },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(_ string, cmd []string) string {
+					if cmd[0] == "GET" {
+						return "-WRONGTYPE no string\r\n"
+					}
+					return "-LOADING Redis is loading\r\n"
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
+				p := radix.NewPipeline()
+				var raw resp3.RawMessage
+				p.Append(radix.Cmd(&raw, "GET", "k"))
+				p.Append(radix.Cmd(new(int), "INCR", "k"))
+				err := over(client, primaryAt(t, client, nodeA)).Do(soon(t, 5*time.Second), p)
+				require.Contains(t, string(raw), "WRONGTYPE")
+				require.ErrorIs(t, err, redislanes.ErrRefused)
+				var known *redislanes.Error
+				require.ErrorAs(t, err, &known)
+				require.Equal(t, "INCR", known.Command)
+				require.Equal(t, nodeA, known.Addr)
+			})
+		})
+	}
 }

@@ -141,6 +141,9 @@ func slotMap(addrs ...string) string {
 	return reply
 }
 
+// noCluster is what a server without cluster mode replies to CLUSTER SLOTS.
+const noCluster = "-ERR This instance has cluster support disabled\r\n"
+
 // readCommand reads an array of bulk strings.
 func readCommand(in *bufio.Reader) ([]string, error) {
 	n, err := readHeader(in, '*')

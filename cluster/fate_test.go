@@ -113,9 +113,7 @@ var fateWays = map[string]struct {
 }{
 	"command": {"INCR", func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "k")) }},
 	"radix.Pipeline": {"INCR", func(ctx context.Context, c *cluster.Client) error {
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "GET", "k"))
-		p.Append(radix.Cmd(nil, "INCR", "k"))
+		p := radixPipeline(radix.Cmd(nil, "GET", "k"), radix.Cmd(nil, "INCR", "k"))
 		return c.Do(ctx, p)
 	}},
 	"pipeline": {"INCRBY", func(ctx context.Context, c *cluster.Client) error {
@@ -131,9 +129,7 @@ var fateWays = map[string]struct {
 		return c.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
 	}},
 	"WithConn": {"INCR", func(ctx context.Context, c *cluster.Client) error {
-		return c.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
-		}))
+		return c.Do(ctx, lentCmd("k", "INCR", "k"))
 	}},
 	"raw receiver": {"INCR", func(ctx context.Context, c *cluster.Client) error {
 		var raw resp3.RawMessage

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -229,6 +231,80 @@ func TestWhatAsksForNoMap(t *testing.T) {
 				require.Equal(t, path.says, err != nil, "%v", err)
 				time.Sleep(time.Second)
 				require.Equal(t, before, client.Stats().Refreshes)
+			})
+		})
+	}
+}
+
+// TestDeadlineIsAHint: a call that ran into its deadline makes the client fetch
+// the map, which may know why; one that was cancelled does not.
+func TestDeadlineIsAHint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return "" }, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		synctest.Wait()
+		before := client.Stats().Refreshes
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
+		time.Sleep(time.Second)
+		require.Equal(t, before, client.Stats().Refreshes)
+		require.ErrorIs(t, client.Do(soon(t, 50*time.Millisecond), radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
+		time.Sleep(time.Second)
+		require.Equal(t, before+1, client.Stats().Refreshes)
+	})
+}
+
+// sharing is an action on the key k that shares its connection.
+type sharing struct {
+	perform func(context.Context, radix.Conn) error
+}
+
+func (s sharing) Perform(ctx context.Context, conn radix.Conn) error { return s.perform(ctx, conn) }
+
+func (sharing) Properties() radix.ActionProperties {
+	return radix.ActionProperties{Keys: []string{"k"}, CanRetry: true, CanPipeline: true, CanShareConn: true}
+}
+
+// TestForeignErrorsTeachNothing: a function returns the error of another client, for example of
+// another cluster. It says nothing of this one.
+func TestForeignErrorsTeachNothing(t *testing.T) {
+	slot := cluster.Slot("k")
+	moved := resp3.SimpleError{S: fmt.Sprintf("MOVED %d %s", slot, nodeC)}
+	for name, foreign := range map[string]error{
+		"as radix returns it":     moved,
+		"as another client does":  &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Outcome: redislanes.ErrRefused, Cause: moved},
+		"wrapped":                 fmt.Errorf("copy: %w", &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: moved}),
+		"tried who knows when":    &redislanes.Error{Command: "GET", Addr: nodeB, Cause: moved},
+		"beside a lost reply":     errors.Join(&redislanes.Error{Command: "GET", Addr: nodeA, Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}, moved),
+		"a lost login of another": &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: resp3.SimpleError{S: "NOAUTH Authentication required."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(string, []string) string { return one }, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				ctx := soon(t, 5*time.Second)
+				for _, over := range []radix.Client{client, primaryAt(t, client, nodeA)} {
+					tries := 0
+					err := over.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+						tries++
+						if err := conn.Do(ctx, radix.Cmd(nil, "GET", "k")); err != nil {
+							return err
+						}
+						return foreign
+					}))
+					require.Equal(t, foreign, err)
+					require.Equal(t, 1, tries)
+				}
+				require.Equal(t, foreign, client.Do(ctx, sharing{func(ctx context.Context, conn radix.Conn) error {
+					_ = conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
+					return foreign
+				}}), "an action that shares its connection")
+				require.Equal(t, nodeA, client.Primary(slot))
+				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
+				for _, n := range client.Stats().Nodes {
+					require.Empty(t, n.Pool.Closes, n.Pool.Addr)
+				}
 			})
 		})
 	}

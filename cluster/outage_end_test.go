@@ -1,7 +1,7 @@
 package cluster_test
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -28,7 +28,7 @@ func TestEarlierReplyEndsNoOutage(t *testing.T) {
 				began := time.Now()
 				w := newWorld(func(string, []string) string {
 					if time.Since(began) > 0 {
-						return "-LOADING Redis is loading the dataset in memory\r\n"
+						return "-" + loading + "\r\n"
 					}
 					time.Sleep(600 * time.Millisecond)
 					return one
@@ -48,49 +48,102 @@ func TestEarlierReplyEndsNoOutage(t *testing.T) {
 	}
 }
 
-// TestReadsDoNotHideDedicatedWrites: a write that was lent a connection, and refused
-// since the node does not write, has an outage until a write succeeds, also one
-// that was lent a connection.
+// An ailing server refuses one command, the probe, while it is ill.
+type ailing struct {
+	*cluster.Client
+	text    string // of the refusal
+	probe   []string
+	step    string            // of the handshake, which it refuses too
+	replies map[string]string // to other commands
+	ill     atomic.Bool
+}
+
+// open starts the server, which is well, and its client.
+func (a *ailing) open(t *testing.T) *ailing {
+	refuses := func(cmd, refused string) string {
+		if cmd == refused && a.ill.Load() {
+			return "-" + a.text + "\r\n"
+		}
+		return ""
+	}
+	w := newWorld(func(_ string, cmd []string) string {
+		return cmp.Or(refuses(cmd[0], a.probe[0]), a.replies[cmd[0]], one)
+	}, nodeA)
+	w.handshake = func(cmd []string) string { return refuses(cmd[0], a.step) }
+	a.Client = w.open(t, cluster.Config{RefreshEvery: -1})
+	return a
+}
+
+func (a *ailing) try(t *testing.T) (took time.Duration, err error) {
+	return timed(t, a.Client, radix.Cmd(nil, a.probe[0], a.probe[1:]...))
+}
+
+// fail begins an outage: the probe is refused at the end of the retry window.
+func (a *ailing) fail(t *testing.T) {
+	t.Helper()
+	a.ill.Store(true)
+	took, err := a.try(t)
+	require.ErrorIs(t, err, redislanes.ErrRefused)
+	require.InDelta(t, 1, took.Seconds(), 0.1)
+}
+
+// requireOutage requires that the outage goes on: the probe is refused at once.
+func (a *ailing) requireOutage(t *testing.T) {
+	t.Helper()
+	took, err := a.try(t)
+	require.ErrorIs(t, err, redislanes.ErrRefused)
+	require.Less(t, took, 5*time.Millisecond)
+}
+
+// heal ends the outage.
+func (a *ailing) heal(t *testing.T) {
+	t.Helper()
+	a.ill.Store(false)
+	_, err := a.try(t)
+	require.NoError(t, err)
+}
+
+const (
+	noReplicas = "NOREPLICAS Not enough good replicas to write."
+	loading    = "LOADING Redis is loading the dataset in memory"
+)
+
+// TestReadsDoNotHideWrites: a node that reads and does not write has an outage for writes all the time,
+// whatever it says of writes that are wrong.
+func TestReadsDoNotHideWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong := map[string]string{"SET": "-ERR wrong number of arguments for 'set' command\r\n"}
+		a := (&ailing{text: noReplicas, probe: []string{"INCR", "k"}, replies: wrong}).open(t)
+		a.fail(t)
+		for range 5 {
+			require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+			require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "TIME")))
+			a.requireOutage(t)
+			require.ErrorContains(t, a.Do(t.Context(), radix.Cmd(nil, "SET", "k")), "wrong number", "it is said before the server looks for replicas")
+			a.requireOutage(t)
+		}
+	})
+}
+
+// TestReadsDoNotHideDedicatedWrites: a write on a dedicated connection, refused since the node does not
+// write, has an outage until a write succeeds, on a dedicated connection or not.
 func TestReadsDoNotHideDedicatedWrites(t *testing.T) {
-	for _, text := range []string{"NOREPLICAS Not enough good replicas to write.", "READONLY You can't write against a read only replica."} {
+	for _, text := range []string{noReplicas, "READONLY You can't write against a read only replica."} {
 		t.Run(text[:strings.Index(text, " ")], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ill := new(atomic.Bool)
-				w := newWorld(func(_ string, cmd []string) string {
-					if cmd[0] == "BLPOP" && ill.Load() {
-						return "-" + text + "\r\n"
-					}
-					return one
-				}, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				write := func() (time.Duration, error) {
-					began := time.Now()
-					err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "BLPOP", "k", "1"))
-					return time.Since(began), err
-				}
+				a := (&ailing{text: text, probe: []string{"BLPOP", "k", "1"}}).open(t)
 				for range 2 {
-					ill.Store(true)
-					took, err := write()
-					require.ErrorIs(t, err, redislanes.ErrRefused)
-					require.InDelta(t, 1, took.Seconds(), 0.1)
+					a.fail(t)
 					for range 3 {
-						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
-						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-							return conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
-						})))
-						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-							return conn.Do(ctx, radix.Cmd(nil, "WATCH", "k"))
-						})))
-						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-							return conn.Do(ctx, radix.Cmd(nil, "EVAL", "return 1", "1", "k"))
-						})))
-						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "EVAL", "return 1", "1", "k")))
-						took, _ = write()
-						require.Less(t, took, 5*time.Millisecond)
+						for _, other := range []radix.Action{
+							radix.Cmd(nil, "GET", "k"), lentCmd("k", "GET", "k"), lentCmd("k", "WATCH", "k"),
+							lentCmd("k", "EVAL", "return 1", "1", "k"), radix.Cmd(nil, "EVAL", "return 1", "1", "k"),
+						} {
+							require.NoError(t, a.Do(t.Context(), other))
+						}
+						a.requireOutage(t)
 					}
-					ill.Store(false)
-					_, err = write()
-					require.NoError(t, err, "which ends the outage")
+					a.heal(t)
 				}
 			})
 		})
@@ -98,40 +151,21 @@ func TestReadsDoNotHideDedicatedWrites(t *testing.T) {
 }
 
 // TestScriptsDoNotHideWrites: a server that refuses writes runs scripts that only read. A
-// script of which nobody knows whether it wrote does not end the outage of writes.
+// script that may or may not have written does not end the outage of writes.
 func TestScriptsDoNotHideWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ill := new(atomic.Bool)
-		ill.Store(true)
-		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "INCR" && ill.Load() {
-				return "-NOREPLICAS Not enough good replicas to write.\r\n"
-			}
-			return one
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		write := func() (time.Duration, error) {
-			began := time.Now()
-			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k"))
-			return time.Since(began), err
-		}
+		a := (&ailing{text: noReplicas, probe: []string{"INCR", "k"}}).open(t)
 		for range 2 {
-			ill.Store(true)
-			took, err := write()
-			require.ErrorIs(t, err, redislanes.ErrRefused)
-			require.InDelta(t, 1, took.Seconds(), 0.1)
+			a.fail(t)
 			for range 3 {
 				for _, script := range []radix.Action{
 					radix.Cmd(nil, "EVAL", "return 1", "1", "k"), radix.Cmd(nil, "FCALL", "f", "1", "k"), radix.Cmd(nil, "SPUBLISH", "k", "hello"),
 				} {
-					require.NoError(t, client.Do(t.Context(), script))
-					took, _ = write()
-					require.Less(t, took, 5*time.Millisecond)
+					require.NoError(t, a.Do(t.Context(), script))
+					a.requireOutage(t)
 				}
 			}
-			ill.Store(false)
-			_, err = write()
-			require.NoError(t, err, "which ends the outage")
+			a.heal(t)
 		}
 	})
 }
@@ -140,36 +174,14 @@ func TestScriptsDoNotHideWrites(t *testing.T) {
 // that nothing can be lent, and answers ECHO over connections from before. That does not end
 // the outage of reads.
 func TestRefusedDialDoesNotHideLoading(t *testing.T) {
-	const loading = "-LOADING Redis is loading the dataset in memory\r\n"
 	synctest.Test(t, func(t *testing.T) {
-		ill := new(atomic.Bool)
-		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "GET" && ill.Load() {
-				return loading
-			}
-			return one
-		}, nodeA)
-		w.handshake = func(cmd []string) string {
-			if cmd[0] == "READWRITE" && ill.Load() {
-				return loading
-			}
-			return ""
-		}
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
-		ill.Store(true)
-		read := func() time.Duration {
-			began := time.Now()
-			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "GET", "k")), redislanes.ErrRefused)
-			return time.Since(began)
-		}
-		require.InDelta(t, 1, read().Seconds(), 0.1)
+		a := (&ailing{text: loading, probe: []string{"GET", "k"}, step: "READWRITE"}).open(t)
+		require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
+		a.fail(t)
 		for range 3 {
-			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-				return conn.Do(ctx, radix.Cmd(nil, "WATCH", "k"))
-			})), redislanes.ErrNotSent)
-			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
-			require.Less(t, read(), 5*time.Millisecond)
+			require.ErrorIs(t, a.Do(soon(t, 3*time.Second), lentCmd("k", "WATCH", "k")), redislanes.ErrNotSent)
+			require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
+			a.requireOutage(t)
 		}
 	})
 }
@@ -178,36 +190,14 @@ func TestRefusedDialDoesNotHideLoading(t *testing.T) {
 // does not end the outage of reads.
 func TestWatchDoesNotHideLoading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ill := new(atomic.Bool)
-		ill.Store(true)
-		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "GET" && ill.Load() {
-				return "-LOADING Redis is loading the dataset in memory\r\n"
-			}
-			return one
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		read := func() (time.Duration, error) {
-			began := time.Now()
-			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "GET", "k"))
-			return time.Since(began), err
-		}
-		took, err := read()
-		require.ErrorIs(t, err, redislanes.ErrRefused)
-		require.InDelta(t, 1, took.Seconds(), 0.1)
+		a := (&ailing{text: loading, probe: []string{"GET", "k"}}).open(t)
+		a.fail(t)
 		for range 3 {
-			require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-				return conn.Do(ctx, radix.Cmd(nil, "WATCH", "k"))
-			})))
-			took, _ = read()
-			require.Less(t, took, 5*time.Millisecond)
+			require.NoError(t, a.Do(t.Context(), lentCmd("k", "WATCH", "k")))
+			a.requireOutage(t)
 		}
-		ill.Store(false)
-		_, err = read()
-		require.NoError(t, err, "which ends the outage")
-		ill.Store(true)
-		took, _ = read()
-		require.InDelta(t, 1, took.Seconds(), 0.1)
+		a.heal(t)
+		a.fail(t)
 	})
 }
 
@@ -230,7 +220,7 @@ func TestOutageEndsWhenAllSlotsLeave(t *testing.T) {
 				w := newWorld(func(addr string, cmd []string) string {
 					switch {
 					case addr == nodeA && ill.Load():
-						return "-LOADING Redis is loading the dataset in memory\r\n"
+						return "-" + loading + "\r\n"
 					case addr == nodeB && back.Load():
 						return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
 					}

@@ -103,9 +103,7 @@ func (p *pathTest) ways(name string, args ...string) (ways, pipelined map[string
 	for path, do := range map[string]func(context.Context, radix.Action) error{
 		"radix.Pipeline": p.client.Do, "radix.Pipeline to a node": p.node.Do, "radix.Pipeline to a pool": p.pool.Do,
 	} {
-		two := radix.NewPipeline()
-		two.Append(radix.Cmd(nil, "ECHO", "first"))
-		two.Append(pipelinable.Cmd(nil, name, args...))
+		two := radixPipeline(radix.Cmd(nil, "ECHO", "first"), pipelinable.Cmd(nil, name, args...))
 		by(path, do(ctx, two))
 	}
 	for path, add := range map[string]func(*pipeline.Pipeline) pipeline.Reply{
@@ -195,10 +193,8 @@ func TestWaitAmongItsWrites(t *testing.T) {
 	f.start()
 	client := open(t, onlyShared, []string{f.addr()})
 	ctx := within(t, 10*time.Second)
-	clients, err := client.Clients()
-	require.NoError(t, err)
 	for range 5 {
-		for name, do := range map[string]func(context.Context, radix.Action) error{"Do": client.Do, "node": clients[f.addr()].Primary.Do} {
+		for name, do := range map[string]func(context.Context, radix.Action) error{"Do": client.Do, "node": primaryAt(t, client, f.addr()).Do} {
 			var n int
 			require.NoError(t, do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 				for _, a := range []radix.Action{radix.Cmd(nil, "SET", "k", "v"), radix.Cmd(&n, "WAIT", "1", "100"), radix.Cmd(nil, "WAITAOF", "1", "0", "100")} {
@@ -212,7 +208,7 @@ func TestWaitAmongItsWrites(t *testing.T) {
 		}
 	}
 	require.Zero(t, client.Stats().Nodes[0].Pool.Closes[redislanes.CloseUnclean])
-	err = client.Do(ctx, radix.Cmd(nil, "WAIT", "1", "100"))
+	err := client.Do(ctx, radix.Cmd(nil, "WAIT", "1", "100"))
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.ErrorContains(t, err, "WAIT: not sent: command waits for the writes of its own connection, use radix.WithConn for it and the writes")
 }

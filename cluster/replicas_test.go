@@ -3,10 +3,6 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,10 +12,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // Ways to read from the replicas of a slot.
@@ -143,155 +138,6 @@ func TestSilentReplica(t *testing.T) {
 	}
 }
 
-// TestWriteToReplicas: what only the primary may do goes there at once.
-func TestWriteToReplicas(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked []string
-		w := newWorld(func(addr string, cmd []string) string {
-			asked = append(asked, addr)
-			if addr != nodeA {
-				return "-READONLY You can't write against a read only replica.\r\n"
-			}
-			return one
-		})
-		w.slots = mapOf(nodeA, nodeB, nodeC)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "INCR", "key")))
-		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "BLPOP", "key", "1")))
-		require.Equal(t, []string{nodeA, nodeA}, asked)
-		for _, line := range []string{"EVAL return 1 1 key", "EVAL return 1 0", "PUBLISH channel message"} {
-			words := strings.Fields(line)
-			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, words[0], words[1:]...)), line)
-			p := pipeline.Config{Replicas: true}.New(client)
-			p.Cmd(words[0], words[1:]...)
-			require.NoError(t, p.Do(soon(t, time.Second)), line)
-			transaction := radix.NewPipeline()
-			transaction.Append(radix.Cmd(nil, "MULTI"))
-			transaction.Append(radix.Cmd(nil, words[0], words[1:]...))
-			transaction.Append(radix.Cmd(nil, "EXEC"))
-			require.NoError(t, client.DoSecondary(soon(t, time.Second), transaction), line)
-		}
-		require.Equal(t, slices.Repeat([]string{nodeA}, 2+3*(2+3)), asked)
-	})
-}
-
-// TestWritesBesideReads: with reads from replicas, the commands for a slot that is written to go to
-// its primary and keep their order, also when they are sent again. Others go to replicas.
-func TestWritesBesideReads(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		refusals := 0
-		w := newWorld(func(addr string, cmd []string) string {
-			switch {
-			case addr == nodeA && refusals > 0:
-				refusals--
-				return "-LOADING not now\r\n"
-			case cmd[0] == "GET":
-				return bulk(addr)
-			case addr != nodeA:
-				return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
-			}
-			return one
-		})
-		w.slots = mapOf(nodeA, nodeB, nodeC)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		for _, group := range []cluster.Grouping{cluster.ByNode, cluster.BySlot} {
-			refusals = 2
-			p := pipeline.Config{Replicas: true, Group: group}.New(client)
-			written, read, other := p.Cmd("INCR", "key"), p.Cmd("GET", "key"), p.Cmd("GET", "other")
-			require.NoError(t, p.Do(soon(t, time.Second)))
-			require.Equal(t, []string{nodeA, nodeA}, []string{written.Node(), read.Node()})
-			require.NotEqual(t, nodeA, other.Node())
-		}
-		var n int
-		var from string
-		both := radix.NewPipeline()
-		both.Append(radix.Cmd(&n, "INCR", "key"))
-		both.Append(radix.Cmd(&from, "GET", "key"))
-		require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
-		require.Equal(t, nodeA, from)
-		require.Positive(t, n)
-	})
-}
-
-// TestUnknownWriteToReplicas: when one replica says that it takes no writes, the primary is asked, and
-// no other replica.
-func TestUnknownWriteToReplicas(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var asked []string
-		w := newWorld(func(addr string, cmd []string) string {
-			switch {
-			case cmd[0] == "COMMAND":
-				return "-NOPERM User x has no permissions to run the 'command|info' command\r\n"
-			case addr != nodeA:
-				asked = append(asked, "replica")
-				return "-READONLY You can't write against a read only replica.\r\n"
-			}
-			asked = append(asked, "primary")
-			return one
-		})
-		w.slots = mapOf(nodeA, nodeB, nodeC)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "M.SET", "k", "v")))
-		require.Equal(t, []string{"replica", "primary"}, asked)
-		asked = nil
-		p := pipeline.Config{Replicas: true}.New(client)
-		p.Cmd("M.SET", "k", "v")
-		require.NoError(t, p.Do(soon(t, time.Second)))
-		require.Equal(t, []string{"replica", "primary"}, asked)
-	})
-}
-
-// TestUnknownCommandsBesideReads: a command that no server describes goes to the primary with the
-// other commands of its slot. Alone it goes to the replica, and then to the primary if it writes.
-func TestUnknownCommandsBesideReads(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ lines, from []string }{
-		"a write before a read":        {[]string{"M.SET k v", "GET k"}, []string{nodeA, nodeA}},
-		"a read before a write":        {[]string{"GET k", "M.SET k v"}, []string{nodeA, nodeA}},
-		"two writes":                   {[]string{"M.SET k v", "M.SET k w"}, []string{nodeA, nodeA}},
-		"a write alone":                {[]string{"M.SET k v"}, []string{nodeA}},
-		"a read alone":                 {[]string{"M.GET k"}, []string{nodeB}},
-		"a write beside another slot":  {[]string{"M.SET k v", "GET other"}, []string{nodeA, nodeB}},
-		"a read and one without a key": {[]string{"M.GET k", "TIME", "TIME"}, []string{nodeB, nodeB, nodeB}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(addr string, cmd []string) string {
-					switch {
-					case cmd[0] == "COMMAND":
-						return "-NOPERM User x has no permissions to run the 'command|info' command\r\n"
-					case cmd[0] == "M.SET" && addr != nodeA:
-						return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
-					}
-					return bulk(addr)
-				})
-				w.slots = mapOf(nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				p := pipeline.Config{Replicas: true}.New(client)
-				both := radix.NewPipeline()
-				received := make([]string, len(c.lines))
-				var replies []pipeline.Reply
-				for i, line := range c.lines {
-					words := strings.Fields(line)
-					replies = append(replies, p.Cmd(words[0], words[1:]...))
-					both.Append(radix.Cmd(&received[i], words[0], words[1:]...))
-				}
-				require.NoError(t, p.Do(soon(t, time.Second)))
-				for i, r := range replies {
-					require.Equal(t, c.from[i], r.Node(), c.lines[i])
-				}
-				if !slices.Contains(c.lines, "GET other") { // else it is ErrCrossSlot
-					require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
-				}
-			})
-		})
-	}
-}
-
 // TestReplicaOfASlot: whatever else is in a pipeline, a slot is read from the same replica.
 func TestReplicaOfASlot(t *testing.T) {
 	t.Parallel()
@@ -339,21 +185,6 @@ func TestSlowPrimaryWithoutReplicas(t *testing.T) {
 	})
 }
 
-// zonedMap is a reply to CLUSTER SLOTS of one shard whose nodes are in zones: pairs of
-// address and zone.
-func zonedMap(pairs ...string) string {
-	nodes := ""
-	for pair := range slices.Chunk(pairs, 2) {
-		host, port, _ := net.SplitHostPort(pair[0])
-		meta := "*-1\r\n"
-		if pair[1] != "" {
-			meta = "*2\r\n" + bulk("availability-zone") + bulk(pair[1])
-		}
-		nodes += "*4\r\n" + bulk(host) + ":" + port + "\r\n" + bulk("id-"+pair[0]) + meta
-	}
-	return fmt.Sprintf("*1\r\n*%d\r\n:0\r\n:16383\r\n%s", 2+len(pairs)/2, nodes)
-}
-
 // TestSilentReplicaBesideADeadOne: a read that falls to its primary, since no replica of its slot is
 // left, does not keep another shard's silent replica from being given up.
 func TestSilentReplicaBesideADeadOne(t *testing.T) {
@@ -373,131 +204,72 @@ func TestSilentReplicaBesideADeadOne(t *testing.T) {
 	})
 }
 
-// TestZones: replicas in the client's zone are read from first, then the others, then the
-// primary.
-func TestZones(t *testing.T) {
-	t.Parallel()
-	told := zonedMap(nodeA, "a", nodeB, "b", nodeC, "c")
-	for name, test := range map[string]struct {
-		slots  string
-		config cluster.Config
-		from   []string // which nodes are read from
-		then   string   // and which one when the first of these is dead
-	}{
-		"none":                         {told, cluster.Config{}, []string{nodeB, nodeC}, nodeC},
-		"one replica is near":          {told, cluster.Config{Zone: "c"}, []string{nodeC}, nodeB},
-		"only the primary is near":     {told, cluster.Config{Zone: "a"}, []string{nodeB, nodeC}, nodeC},
-		"no node is near":              {told, cluster.Config{Zone: "d"}, []string{nodeB, nodeC}, nodeC},
-		"both replicas are near":       {zonedMap(nodeA, "a", nodeB, "b", nodeC, "b"), cluster.Config{Zone: "b"}, []string{nodeB, nodeC}, nodeC},
-		"the servers do not tell":      {zonedMap(nodeA, "", nodeB, "", nodeC, ""), cluster.Config{Zone: "c"}, []string{nodeB, nodeC}, nodeC},
-		"the program knows":            {zonedMap(nodeA, "", nodeB, "", nodeC, ""), cluster.Config{Zone: "here", ZoneOf: zoneOfC("here")}, []string{nodeC}, nodeB},
-		"the program knows better":     {zonedMap(nodeA, "", nodeB, "c", nodeC, "x"), cluster.Config{Zone: "c", ZoneOf: zoneOfC("c")}, []string{nodeB, nodeC}, nodeC},
-		"the program does not know it": {told, cluster.Config{Zone: "c", ZoneOf: zoneOfC("")}, []string{nodeC}, nodeB},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+// TestSecondaryFallsBack: where no replica answers, the primary is asked, within
+// the deadline. A command that nobody knows and that was perhaps executed is not repeated.
+func TestSecondaryFallsBack(t *testing.T) {
+	for _, state := range []string{"LOADING", "MASTERDOWN", "dead", "silent", "well"} {
+		t.Run(state, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(addr string, _ []string) string { return bulk(addr) })
-				w.slots = test.slots
-				test.config.RefreshEvery, test.config.RetryWindow = -1, -1
-				client := w.open(t, test.config)
-				all := func() (from []string) {
-					for _, key := range redistest.KeysInSlots(20, "zone") {
-						var got string
-						require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(&got, "GET", key)))
-						from = append(from, got)
+				var asked [2]atomic.Int64 // primary and replica
+				w := newWorld(func(addr string, cmd []string) string {
+					if cmd[0] == "COMMAND" {
+						return "*1\r\n*-1\r\n"
 					}
-					slices.Sort(from)
-					return slices.Compact(from)
+					if addr == nodeA {
+						asked[0].Add(1)
+						return "$7\r\nprimary\r\n"
+					}
+					asked[1].Add(1)
+					switch state {
+					case "LOADING", "MASTERDOWN":
+						return "-" + state + " not now\r\n"
+					case "silent":
+						return ""
+					}
+					return "$7\r\nreplica\r\n"
+				}, nodeA)
+				w.slots = mapOf(nodeA, nodeB)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
+				w.set(func() { w.dead[nodeB] = state == "dead" })
+				if state == "silent" {
+					err := client.DoSecondary(soon(t, 200*time.Millisecond), radix.Cmd(nil, "X.READ", "k"))
+					require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+					require.Zero(t, asked[0].Load(), "it may have run")
 				}
-				require.Equal(t, test.from, all())
-				w.set(func() { w.dead[test.from[0]] = true })
-				require.Equal(t, []string{test.then}, all())
-				w.set(func() { w.dead[test.then] = true })
-				require.Equal(t, []string{nodeA}, all())
+				for range 3 {
+					var got string
+					began := time.Now()
+					require.NoError(t, client.DoSecondary(soon(t, 200*time.Millisecond), radix.Cmd(&got, "GET", "k")))
+					if state == "well" {
+						require.Equal(t, "replica", got)
+						continue
+					}
+					require.Equal(t, "primary", got)
+					if state != "silent" {
+						require.Less(t, time.Since(began), 5*time.Millisecond)
+					}
+				}
 			})
 		})
 	}
 }
 
-// zoneOfC is a Config.ZoneOf that knows the zone of node C only.
-func zoneOfC(zone string) func(string) string {
-	return func(addr string) string {
-		if addr == nodeC {
-			return zone
-		}
-		return ""
-	}
-}
-
-// TestPanickingZoneOf: it costs the map that it was called for.
-func TestPanickingZoneOf(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	f.answer = func(w io.Writer, _ []string) bool { _, err := io.WriteString(w, one); return err == nil }
-	f.start()
-	panics := false
-	client := open(t, cluster.Config{RefreshEvery: -1, Zone: "a", ZoneOf: func(string) string {
-		if panics {
-			panic("canary")
-		}
-		return "a"
-	}}, []string{f.addr()})
-	panics = true
-	require.ErrorContains(t, client.Sync(within(t, 10*time.Second)), "Config.ZoneOf")
-	require.NoError(t, client.Do(within(t, 10*time.Second), radix.Cmd(nil, "INCR", "k")))
-}
-
-// TestZonesOfValkey: its nodes tell their zones in CLUSTER SLOTS.
-func TestZonesOfValkey(t *testing.T) {
-	t.Parallel()
-	i := slices.IndexFunc(servers.Servers(t), func(path string) bool { return strings.HasPrefix(filepath.Base(path), "valkey") })
-	if i < 0 {
-		t.Skip("no Valkey: see " + servers.ServersEnv)
-	}
-	real := servers.StartCluster(t, servers.Options{Primaries: 1, Replicas: 2, Binary: servers.Servers(t)[i]})
-	ctx := within(t, 30*time.Second)
-	var replicas []string
-	var told atomic.Bool
-	plain := open(t, cluster.Config{}, real.Addrs())
-	require.NoError(t, plain.Do(ctx, radix.Cmd(nil, "SET", "key", "1")))
-	require.NoError(t, plain.ForEachReplica(ctx, func(ctx context.Context, node radix.Client) error {
-		zone := "zone-" + node.Addr().String()
-		if err := node.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "availability-zone", zone)); err != nil {
-			return err
-		}
-		var slots any
-		err := node.Do(ctx, radix.Cmd(&slots, "CLUSTER", "SLOTS"))
-		if strings.Contains(fmt.Sprintf("%s", slots), zone) {
-			told.Store(true)
-		}
-		return err
-	}))
-	if !told.Load() {
-		t.Skip("CLUSTER SLOTS of this Valkey tells no zones, unlike that of 9.1")
-	}
-	sets, err := plain.Clients()
-	require.NoError(t, err)
-	for _, set := range sets {
-		for _, node := range set.Secondaries {
-			replicas = append(replicas, node.Addr().String())
-		}
-	}
-	require.Len(t, replicas, 2)
-	for _, addr := range replicas {
-		client := open(t, cluster.Config{Zone: "zone-" + addr}, real.Addrs())
-		until(t, ctx, "all nodes know the zone", func() bool {
-			require.NoError(t, client.Sync(ctx))
-			p := pipeline.Config{Replicas: true}.New(client)
-			for _, key := range redistest.KeysInSlots(10, "zone") {
-				p.Reset()
-				r := p.Cmd("GET", key)
-				require.NoError(t, p.Do(ctx))
-				if r.Node() != addr {
-					return false
-				}
+// TestSlowPrimaryIsAskedOnce: a replica refuses, and the primary takes more than
+// half of the deadline. That is no reason to ask it again.
+func TestSlowPrimaryIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		w := newWorld(func(addr string, _ []string) string {
+			if addr == nodeB {
+				return "-LOADING not now\r\n"
 			}
-			return true
-		})
-	}
+			asked.Add(1)
+			time.Sleep(150 * time.Millisecond)
+			return "$7\r\nprimary\r\n"
+		}, nodeA)
+		w.slots = mapOf(nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.DoSecondary(soon(t, 200*time.Millisecond), radix.Cmd(nil, "GET", "k")))
+		require.EqualValues(t, 1, asked.Load())
+	})
 }

@@ -3,21 +3,22 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // A malady is what a server has for a while.
@@ -213,87 +214,6 @@ func TestRetryWindowSettings(t *testing.T) {
 	}
 }
 
-// circle is a world in which two nodes redirect each command to each other until the time, and its
-// client.
-func circle(t *testing.T, redirect string, until *time.Time, config cluster.Config) *cluster.Client {
-	t.Cleanup(func() { time.Sleep(time.Millisecond) }) // a node may still be about to answer
-	w := newWorld(func(addr string, cmd []string) string {
-		if cmd[0] == "ASKING" {
-			return "+OK\r\n"
-		}
-		time.Sleep(200 * time.Microsecond)
-		if time.Now().Before(*until) {
-			other := map[string]string{nodeA: nodeB, nodeB: nodeA}[addr]
-			return fmt.Sprintf("-%s %d %s\r\n", redirect, cluster.Slot(cmd[1]), other)
-		}
-		return one
-	}, nodeA, nodeB)
-	config.RefreshEvery = -1
-	return w.open(t, config)
-}
-
-// TestCircleOfRedirects: while a slot moves, its old node may hear of that before the new one.
-// Commands that have followed MaxRedirects wait for the end of it, and keep the retry window.
-func TestCircleOfRedirects(t *testing.T) {
-	key := keyOf(0, 2)
-	for name, c := range map[string]struct {
-		redirect string
-		command  []string
-	}{
-		"MOVED":              {"MOVED", []string{"INCR", key}},
-		"ASK":                {"ASK", []string{"INCR", key}},
-		"MOVED of dedicated": {"MOVED", []string{"BLPOP", key, "1"}},
-		"ASK of dedicated":   {"ASK", []string{"BLPOP", key, "1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var until time.Time
-				client := circle(t, c.redirect, &until, cluster.Config{})
-				call := func(lasts, left time.Duration) (time.Duration, error) {
-					began := time.Now()
-					until = began.Add(lasts)
-					err := client.Do(soon(t, left), radix.Cmd(nil, c.command[0], c.command[1:]...))
-					return time.Since(began), err
-				}
-				for range 20 {
-					took, err := call(5*time.Millisecond, 3*time.Second)
-					require.NoError(t, err)
-					require.Less(t, took, 30*time.Millisecond, "the first waits are short")
-				}
-				took, err := call(time.Hour, 3*time.Second)
-				require.ErrorIs(t, err, redislanes.ErrRefused)
-				require.ErrorContains(t, err, c.redirect)
-				require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
-				require.InDelta(t, 1, took.Seconds(), 0.05)
-				_, err = call(0, 3*time.Second)
-				require.NoError(t, err)
-				took, err = call(time.Hour, 100*time.Millisecond)
-				require.Error(t, err)
-				require.LessOrEqual(t, took, 100*time.Millisecond)
-			})
-		})
-	}
-}
-
-// TestNoRedirects: with a negative MaxRedirects the first redirect is the command's error.
-func TestNoRedirects(t *testing.T) {
-	for name, action := range map[string]radix.Action{
-		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "dedicated": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				until := time.Now().Add(time.Hour)
-				client := circle(t, "MOVED", &until, cluster.Config{MaxRedirects: -1})
-				var known *redislanes.Error
-				require.ErrorAs(t, client.Do(soon(t, 3*time.Second), action), &known)
-				require.Equal(t, 1, known.Tries)
-				require.ErrorIs(t, known, redislanes.ErrRefused)
-				require.Zero(t, known.Since)
-			})
-		})
-	}
-}
-
 // TestNoOwnerWindow: a slot that no node serves is an outage like others. It
 // began when the map lost the slots, also for those that are asked for later.
 func TestNoOwnerWindow(t *testing.T) {
@@ -301,11 +221,7 @@ func TestNoOwnerWindow(t *testing.T) {
 		w := newWorld(func(string, []string) string { return one }, nodeA)
 		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		call := func(key string) (time.Duration, error) {
-			began := time.Now()
-			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", key))
-			return time.Since(began), err
-		}
+		call := func(key string) (time.Duration, error) { return timed(t, client, radix.Cmd(nil, "INCR", key)) }
 		key := keyOf(1, 2)
 		took, err := call(key)
 		require.ErrorIs(t, err, redislanes.ErrNoOwner)
@@ -340,36 +256,6 @@ func TestSlotHasAnOwnerAgain(t *testing.T) {
 	})
 }
 
-// TestReadsDoNotHideWrites: a node that reads and does not write has an outage
-// for writes all the time, whatever it says of writes that are wrong.
-func TestReadsDoNotHideWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(_ string, cmd []string) string {
-			switch cmd[0] {
-			case "INCR":
-				return "-NOREPLICAS Not enough good replicas to write.\r\n"
-			case "SET":
-				return "-ERR wrong number of arguments for 'set' command\r\n"
-			}
-			return one
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		write := func() time.Duration {
-			began := time.Now()
-			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), redislanes.ErrRefused)
-			return time.Since(began)
-		}
-		require.InDelta(t, 1, write().Seconds(), 0.1)
-		for range 5 {
-			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
-			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "TIME")))
-			require.Less(t, write(), 5*time.Millisecond)
-			require.ErrorContains(t, client.Do(t.Context(), radix.Cmd(nil, "SET", "k")), "wrong number", "it is said before the server looks for replicas")
-			require.Less(t, write(), 5*time.Millisecond)
-		}
-	})
-}
-
 // TestTriesAreThoseThatWereMade: a try that the context's end prevents is none.
 func TestTriesAreThoseThatWereMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -386,22 +272,81 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 	})
 }
 
-// TestCircleForSeveralCallers: what one caller learns in a circle of redirects does not end the wait of
-// another one, or both would follow redirects without a wait.
-func TestCircleForSeveralCallers(t *testing.T) {
-	key := keyOf(0, 2)
-	for _, command := range [][]string{{"INCR", key}, {"BLPOP", key, "1"}} {
-		synctest.Test(t, func(t *testing.T) {
-			until := time.Now().Add(500 * time.Millisecond)
-			client := circle(t, "MOVED", &until, cluster.Config{})
-			var callers sync.WaitGroup
-			for range 4 {
-				callers.Go(func() {
-					assert.NoError(t, client.Do(soon(t, 5*time.Second), radix.Cmd(nil, command[0], command[1:]...)))
+// TestLongTriesNeedNoMemory: a call that tries for hours needs no more memory than
+// one that tries for half a minute, and forgets no reply that it has.
+func TestLongTriesNeedNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ill := new(atomic.Bool)
+		ill.Store(true)
+		w := newWorld(func(addr string, _ []string) string {
+			if addr == nodeA && ill.Load() {
+				return "-LOADING Redis is loading the dataset in memory\r\n"
+			}
+			return one
+		}, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: cluster.WhileContextLasts})
+		p := pipeline.New(client)
+		done := make(chan error, 1)
+		sick, well := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(keyOf(1, 2), 1)
+		go func() { done <- p.Do(t.Context()) }()
+		used := func() uint64 {
+			synctest.Wait()
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		time.Sleep(30 * time.Second)
+		before := used()
+		time.Sleep(90 * time.Second)
+		require.Less(t, used(), before+256<<10)
+		ill.Store(false)
+		require.NoError(t, <-done)
+		require.NoError(t, sick.Err())
+		require.NoError(t, well.Err())
+		require.Greater(t, p.Trips(), 200, "all that were sent")
+	})
+}
+
+// TestRetriedWhenTheMapChanges: commands that wait for a dead primary are sent again as soon as the client
+// knows that a replica has taken over, and not only after the rest of their wait.
+func TestRetriedWhenTheMapChanges(t *testing.T) {
+	for name, call := range map[string]func(ctx context.Context, client *cluster.Client) error{
+		"Do": func(ctx context.Context, client *cluster.Client) error {
+			return client.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		},
+		"a pipeline": func(ctx context.Context, client *cluster.Client) error {
+			p := pipeline.New(client)
+			p.IncrBy("other", 1)
+			p.IncrBy("k", 1)
+			return p.Do(ctx)
+		},
+		"WithConn": func(ctx context.Context, client *cluster.Client) error {
+			return client.Do(ctx, lentCmd("k", "INCR", "k"))
+		},
+		"a blocking command": func(ctx context.Context, client *cluster.Client) error {
+			return client.Do(ctx, radix.Cmd(nil, "BLPOP", "list{k}", "0.001"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(20) { // waits are random
+				synctest.Test(t, func(t *testing.T) {
+					redis := sim.Start(t, sim.Config{Seed: seed})
+					var known atomic.Int64
+					owner := redis.Owner("k")
+					client := open(t, cluster.Config{
+						Dialer: lanes.Dialer{NetDial: redis.Dial},
+						Trace:  &redislanes.Trace{TopologyChanged: func(redislanes.TopologyChange) { known.Store(time.Now().UnixNano()) }},
+					}, redis.Addrs())
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+					owner.Kill()
+					time.AfterFunc(300*time.Millisecond, func() { owner.Failover() })
+					time.Sleep(time.Millisecond) // until the client has seen its connections end
+					known.Store(0)
+					require.NoError(t, call(soon(t, 5*time.Second), client))
+					require.Less(t, time.Since(time.Unix(0, known.Load())), 10*time.Millisecond)
 				})
 			}
-			callers.Wait()
-			require.Less(t, client.Stats().Moved, uint64(4*150))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -155,4 +156,24 @@ func TestSentinelsNameSlowPrimaries(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSentinelsPrimaryKeepsItsName: the Sentinels tell of a failover, and the primary's name
+// is what it was. The old primary goes on to answer reads.
+func TestSentinelsPrimaryKeepsItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, before, after := failover(func([]string) string { return "" })
+		config := cluster.Config{RefreshEvery: -1, Sentinel: &cluster.Sentinel{Primary: "it"}}
+		config.Sentinel.Dialer.NetDial = w.dial
+		client := w.open(t, config)
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+		w.lead(shard, after)
+		after.role, before.role = "master", "slave"
+		w.failOver()
+		require.NoError(t, client.Sync(t.Context()))
+		ran := w.runs(before)
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+		require.Equal(t, ran, w.runs(before))
+		require.Equal(t, 1, w.runs(after))
+	})
 }

@@ -47,9 +47,7 @@ func paths() map[string]path {
 		"ForEachPrimary":   {config: cluster.Config{Pool: laned}, do: onNode, alone: true},
 		"a node, blocking": {config: cluster.Config{Pool: laned}, do: onNodeBlocking, alone: true},
 		"radix.Pipeline": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {
-			p := radix.NewPipeline()
-			p.Append(radix.Cmd(nil, "INCR", "k"))
-			p.Append(radix.Cmd(nil, "INCR", "k"))
+			p := radixPipeline(radix.Cmd(nil, "INCR", "k"), radix.Cmd(nil, "INCR", "k"))
 			return c.Do(ctx, p)
 		}},
 		"pipeline": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {
@@ -262,26 +260,6 @@ func TestNewNameOfANode(t *testing.T) {
 	})
 }
 
-// TestSentinelsPrimaryKeepsItsName: the Sentinels tell of a failover, and the primary's name
-// is what it was. The old primary goes on to answer reads.
-func TestSentinelsPrimaryKeepsItsName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, before, after := failover(func([]string) string { return "" })
-		config := cluster.Config{RefreshEvery: -1, Sentinel: &cluster.Sentinel{Primary: "it"}}
-		config.Sentinel.Dialer.NetDial = w.dial
-		client := w.open(t, config)
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
-		w.lead(shard, after)
-		after.role, before.role = "master", "slave"
-		w.failOver()
-		require.NoError(t, client.Sync(t.Context()))
-		ran := w.runs(before)
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
-		require.Equal(t, ran, w.runs(before))
-		require.Equal(t, 1, w.runs(after))
-	})
-}
-
 // TestStaleIsNoOutage: what a stale connection replies goes again over a new one, also if nothing is
 // retried during outages.
 func TestStaleIsNoOutage(t *testing.T) {
@@ -309,4 +287,39 @@ func TestStaleIsNoOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNameLeavesASilentServer: the old primary falls silent, and its name leads to the new one.
+// The old connections have PINGs in flight when the map says that they are stale. They stay
+// until PauseTimeout, but hold no place in the pool.
+func TestNameLeavesASilentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, before, after := failover(nil)
+		after.refuses = nil
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		call := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			return client.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		}
+		for range 20 {
+			require.NoError(t, call())
+			time.Sleep(10 * time.Millisecond)
+		}
+		w.mu.Lock()
+		before.silent = true
+		w.leads[shard] = after
+		w.mu.Unlock()
+		require.Error(t, call())
+		time.Sleep(20 * time.Millisecond) // the PINGs are in flight
+		w.failOver()
+		_ = client.Sync(t.Context())
+		began := time.Now()
+		for call() != nil {
+			require.Less(t, time.Since(began), time.Second)
+		}
+		for range 20 {
+			require.NoError(t, call())
+		}
+	})
 }

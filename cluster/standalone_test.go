@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -11,12 +12,15 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -87,17 +91,13 @@ func TestStrictProxy(t *testing.T) {
 	p := &strictProxy{totals: make(map[string]int)}
 	config := cluster.Config{Standalone: true, Dialer: lanes.Dialer{NetDial: p.dial, NoSetInfo: true}}
 	ctx := within(t, 10*time.Second)
-	client, err := config.New(ctx, []string{"proxy:22121"})
-	require.NoError(t, err)
-	defer client.Close()
+	client := open(t, config, []string{"proxy:22121"})
 	pipe := pipeline.New(client)
 	for i, key := range redistest.KeysInSlots(10, "proxy") {
 		total := pipe.IncrBy(key, int64(i))
 		pipe.Expire(key, time.Minute)
 		require.NoError(t, pipe.Do(ctx))
-		n, err := total.Int()
-		require.NoError(t, err)
-		require.EqualValues(t, i, n)
+		requireInt(t, int64(i), total)
 		pipe.Reset()
 	}
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "MODULE.COMMAND", "key")))
@@ -196,13 +196,134 @@ func TestUnixSocket(t *testing.T) {
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("here", 3)
 	require.NoError(t, pipe.Do(ctx))
-	n, err := total.Int()
-	require.NoError(t, err)
-	require.EqualValues(t, 3, n)
+	requireInt(t, 3, total)
+	var n int
 	require.NoError(t, client.Do(ctx, radix.WithConn("here", func(ctx context.Context, conn radix.Conn) error {
 		return conn.Do(ctx, radix.Cmd(&n, "DBSIZE"))
 	})))
 	require.EqualValues(t, 1, n)
 	require.NoError(t, real.Nodes()[0].Do(ctx, &n, "DBSIZE"))
 	require.Zero(t, n, "database 0 is another one")
+}
+
+// TestSlowStandaloneServerStays: of two servers without cluster mode among the
+// seeds, the one in use stays, though the other one answers sooner: it has other
+// data. Once it does not answer at all, the other one is what there is.
+func TestSlowStandaloneServerStays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA)
+		w.slots = noCluster
+		var slow atomic.Bool
+		dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == nodeA && slow.Load() {
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+				}
+			}
+			return w.dial(ctx, network, addr)
+		}}
+		client := open(t, cluster.Config{Dialer: dialer}, []string{nodeA, nodeB})
+		require.Equal(t, nodeA, client.Primary(0))
+		slow.Store(true)
+		require.NoError(t, client.Sync(t.Context()))
+		require.Equal(t, nodeA, client.Primary(0))
+		w.set(func() { w.dead[nodeA] = true })
+		require.NoError(t, client.Sync(t.Context()))
+		require.Equal(t, nodeB, client.Primary(0))
+	})
+}
+
+// TestStandaloneServerThatTakesNoMoreConnections stays in use: connections to it work that are open, or
+// it says why it has no room.
+func TestStandaloneServerThatTakesNoMoreConnections(t *testing.T) {
+	for name, text := range map[string]string{"refused": "", "no room": "-ERR max number of clients reached\r\n"} {
+		for _, opened := range []bool{true, false} {
+			if text == "" && !opened {
+				continue // such a server is away
+			}
+			t.Run(fmt.Sprintf("%s, open %v", name, opened), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(func(string, []string) string { return one }, nodeA)
+					w.slots = noCluster
+					var full atomic.Bool
+					dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+						switch {
+						case addr != nodeA || !full.Load():
+							return w.dial(ctx, network, addr)
+						case text == "":
+							return nil, syscall.ECONNREFUSED
+						}
+						ours, theirs := net.Pipe()
+						go func() {
+							defer theirs.Close()
+							_, _ = io.WriteString(theirs, text)
+						}()
+						return ours, nil
+					}}
+					client := open(t, cluster.Config{Dialer: dialer, RefreshEvery: -1}, []string{nodeA, nodeB})
+					if opened {
+						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+					}
+					full.Store(true)
+					require.Error(t, client.Sync(t.Context()))
+					require.Equal(t, nodeA, client.Primary(0))
+				})
+			})
+		}
+	}
+}
+
+// TestOrderWithoutSlots: without cluster mode, a command may have keys in several slots. Then all commands of a request that have keys keep
+// their order, as those of one slot do elsewhere: a command that was refused is not sent again behind a later one that has run.
+func TestOrderWithoutSlots(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]cluster.Config{"found out": {}, "standalone": {Standalone: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				refused, ran := false, ""
+				w := newWorld(func(_ string, cmd []string) string {
+					switch {
+					case cmd[0] == "SET" && !refused:
+						refused = true
+						return "-LOADING not now\r\n"
+					case cmd[0] == "SET" || cmd[0] == "MSET":
+						ran += strings.Join(cmd, " ") + ";"
+					}
+					return "+OK\r\n"
+				})
+				w.slots = noCluster
+				p := pipeline.New(w.open(t, config))
+				set, mset := p.Cmd("SET", "a", "old"), p.Cmd("MSET", "a", "new", "b", "new")
+				require.Error(t, p.Do(soon(t, time.Second)))
+				require.NoError(t, mset.Err())
+				require.ErrorIs(t, set.Err(), redislanes.ErrRefused)
+				require.Equal(t, "MSET a new b new;", ran)
+			})
+		})
+	}
+}
+
+// TestSlowWithoutSlots: commands on a slow command's keys travel with it.
+func TestSlowWithoutSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		order := ""
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "SADD" || cmd[0] == "SUNIONSTORE" {
+				order += cmd[0] + " "
+			}
+			return one
+		})
+		w.slots = noCluster
+		client := w.open(t, cluster.Config{})
+		p := pipeline.New(client)
+		p.Cmd("SADD", "a", "m")
+		p.Cmd("SUNIONSTORE", "d", "a", "b")
+		require.NoError(t, p.Do(soon(t, time.Second)))
+		require.Equal(t, "SADD SUNIONSTORE ", order)
+		require.Equal(t, 1, p.Trips())
+	})
 }

@@ -2,7 +2,10 @@ package cluster_test
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,16 +36,14 @@ func calls(on caller) map[string]func(context.Context) error {
 		"INCRBY": do(func() radix.Action { return radix.FlatCmd(nil, "INCRBY", "k", 5) }),
 		"BLPOP":  do(func() radix.Action { return radix.Cmd(nil, "BLPOP", "k", "1") }),
 		"DECR": do(func() radix.Action {
-			p := radix.NewPipeline()
-			p.Append(radix.Cmd(nil, "DECR", "k"))
-			p.Append(radix.Cmd(nil, "INCR", "k"))
+			p := radixPipeline(radix.Cmd(nil, "DECR", "k"), radix.Cmd(nil, "INCR", "k"))
 			return p
 		}),
 		"EVALSHA": do(func() radix.Action {
 			return radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"})
 		}),
 		"GET": do(func() radix.Action {
-			return radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "GET", "k")) })
+			return lentCmd("k", "GET", "k")
 		}),
 	}
 }
@@ -54,9 +55,7 @@ func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, RetryWindow: time.Millisecond, RefreshEvery: -1}, e.Addrs())
 	require.NoError(t, client.Do(within(t, time.Second), radix.Cmd(nil, "HSET", "k", "f", "v")))
 	addr := client.Primary(cluster.Slot("k"))
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	node := sets[addr].Primary
+	node := primaryAt(t, client, addr)
 	expect := func(command, cause string, err error) {
 		t.Helper()
 		require.Error(t, err, command)
@@ -81,7 +80,7 @@ func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 			expect(command, "not sent: server down for .*: (connect: connection refused|handshake: the server hung up)", call(within(t, time.Second))) // hung up: it took the dial in its last moment
 		}
 	}
-	err = client.ForEachPrimary(within(t, time.Second), func(ctx context.Context, n radix.Client) error {
+	err := client.ForEachPrimary(within(t, time.Second), func(ctx context.Context, n radix.Client) error {
 		if n.Addr().String() != addr {
 			return nil
 		}
@@ -96,9 +95,7 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	client := open(t, cluster.Config{}, e.Addrs())
 	ctx := within(t, time.Second)
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	node := sets[e.Addrs()[0]].Primary
+	node := primaryAt(t, client, e.Addrs()[0])
 	counters := pipeline.CountersConfig{}.New(client)
 	require.NoError(t, counters.Close())
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
@@ -108,7 +105,7 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 		require.EqualError(t, call(ctx), "redislanes: the client is closed: not sent")
 	}
 	require.EqualError(t, client.Sync(ctx), "redislanes: the client is closed: not sent")
-	_, err = pipeline.MGet(ctx, client, "a", "b")
+	_, err := pipeline.MGet(ctx, client, "a", "b")
 	require.EqualError(t, err, "redislanes: the client is closed: not sent")
 	require.EqualError(t, node.Do(ctx, radix.Cmd(nil, "GET", "k")), "redislanes: GET on "+e.Addrs()[0]+": not sent: the pool is closed")
 }
@@ -148,7 +145,7 @@ func TestErrorOfAStandaloneReplica(t *testing.T) {
 				}
 				return "-READONLY You can't write against a read only replica.\r\n"
 			})
-			w.slots = "-ERR This instance has cluster support disabled\r\n"
+			w.slots = noCluster
 			err := w.open(t, cluster.Config{}).Do(soon(t, time.Second/2), cmd)
 			require.Regexp(t, "^redislanes: "+name+" on "+nodeA+": READONLY .*; the server is a replica: give New the address of its primary, or set Config.Sentinel", err.Error())
 		})
@@ -164,4 +161,70 @@ func TestErrorOfNewAtAFullServer(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Regexp(t, nodeA+": .*max number of clients.*raise its maxclients.*; the context ended before one was ready: ", err.Error())
 	})
+}
+
+// TestLongErrorText: the server says how long its error is, but not what the
+// client spends on it each time that somebody looks at the error.
+func TestLongErrorText(t *testing.T) {
+	const size = 10 << 20
+	f := newFake(t)
+	long := say("!" + strconv.Itoa(size) + "\r\n" + strings.Repeat("x", size) + "\r\n")
+	f.answer = func(w io.Writer, cmd []string) bool {
+		if cmd[0] != "INCRBY" { // on a slow machine the client also asks whether the server is there
+			return say("+PONG\r\n")(w, cmd)
+		}
+		return long(w, cmd)
+	}
+	f.start()
+	client := open(t, cluster.Config{RefreshEvery: -1}, []string{f.addr()})
+	p := pipeline.New(client)
+	r := p.IncrBy("k", 1)
+	requireTyped(t, p.Do(within(t, 10*time.Second)))
+	spent := measure(func() { requireTyped(t, r.Err()) })
+	t.Logf("%d KiB allocated", spent.allocated>>10)
+	require.Less(t, spent.allocated, int64(size/10))
+}
+
+// TestLogOfAClient: what changes is in the log, from the owners of slots to trouble that
+// lasts, and nothing of what keys and values are.
+func TestLogOfAClient(t *testing.T) {
+	t.Parallel()
+	redis := redistest.StartEmulated(t, 3)
+	log := new(logged)
+	client := open(t, cluster.Config{
+		RetryWindow: -1, Logger: slog.New(slog.NewTextHandler(log, nil)),
+	}, redis.Addrs())
+	ctx := within(t, 20*time.Second)
+	const key = "canary"
+	slot := cluster.Slot(key)
+	set := func() error { return client.Do(ctx, radix.Cmd(nil, "SET", key, canary)) }
+	require.NoError(t, set())
+
+	owner := redis.Owner(slot)
+	next := (owner + 1) % 3
+	redis.Move(slot, next)
+	require.NoError(t, client.Sync(ctx))
+	until(t, ctx, "the log says that a slot has moved", func() bool {
+		return log.count(`msg="slots moved" slots=1 shifts="1 from `+redis.Addrs()[owner]+" to "+redis.Addrs()[next]) == 1
+	})
+	require.NoError(t, client.Sync(ctx))
+
+	redis.Inject(next, func(cmd string, _ []string) string {
+		if cmd == "SET" {
+			return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+		}
+		return ""
+	})
+	began := time.Now()
+	until(t, ctx, "the log says that there is trouble", func() bool {
+		require.Error(t, set())
+		return log.count("msg=outage where=\"node "+redis.Addrs()[next]+"\"") > 0
+	})
+	require.GreaterOrEqual(t, time.Since(began), time.Second)
+	redis.Inject(next, nil)
+	require.NoError(t, set())
+	until(t, ctx, "the log says that it is over", func() bool { return log.count(`msg="outage over"`) == 1 })
+	require.Equal(t, 1, log.count("msg=outage"))
+	require.Equal(t, 1, log.count("slots moved"))
+	require.Zero(t, log.count(canary))
 }

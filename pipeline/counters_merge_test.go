@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -19,27 +18,42 @@ import (
 )
 
 // TestHitsGather: what comes while a flight is out travels as one command, and
-// each gets its own total and the longest time to live.
+// each gets its own total and the longest time to live. Totals in between must not
+// overflow, so that plus and minus do not travel together.
 func TestHitsGather(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		before := w.Calls(0, "INCRBY")
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{
+	for name, c := range map[string]struct {
+		hits    []pipeline.Hit
+		totals  []int64
+		flights int           // behind the first
+		ttl     time.Duration // which the key has then
+	}{
+		"plus": {[]pipeline.Hit{
 			{Key: "k", By: 10, TTL: time.Minute}, {Key: "k", By: 0}, {Key: "k", By: 5, TTL: time.Hour}, {Key: "k", By: 100, TTL: time.Second},
-		}
-		others := w.gather(t, hits)
-		flow()
-		require.NoError(t, <-first)
-		for i, want := range []int64{11, 11, 16, 116} {
-			require.NoError(t, <-others[i])
-			require.Equal(t, want, hits[i].Total)
-		}
-		require.Equal(t, 2, w.Calls(0, "INCRBY")-before)
-		require.Equal(t, 1, w.Calls(0, "EXPIRE"))
-		require.Equal(t, time.Hour, w.ttl("k"))
-	})
+		}, []int64{11, 11, 16, 116}, 1, time.Hour},
+		"plus and minus": {[]pipeline.Hit{
+			{Key: "k", By: math.MaxInt64 - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1},
+		}, []int64{math.MaxInt64, math.MaxInt64 - 5, math.MaxInt64 - 2, math.MaxInt64 - 3}, 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newTower(t, 1, pipeline.CountersConfig{})
+				before := w.Calls(0, "INCRBY")
+				first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+				others := w.gather(t, c.hits)
+				flow()
+				require.NoError(t, <-first)
+				for i, want := range c.totals {
+					require.NoError(t, <-others[i])
+					require.Equal(t, want, c.hits[i].Total)
+				}
+				require.Equal(t, 1+c.flights, w.Calls(0, "INCRBY")-before)
+				require.Equal(t, c.ttl > 0, w.Calls(0, "EXPIRE") == 1)
+				require.Equal(t, c.ttl, w.ttl("k"))
+			})
+		})
+	}
 }
 
 // TestHitsBesideEachOther: a few flights of one key are out at a time, while each has
@@ -68,24 +82,6 @@ func TestHitsBesideEachOther(t *testing.T) {
 			require.EqualValues(t, i+1, hits[i].Total)
 		}
 		require.Equal(t, before+beside+1, w.Calls(0, "INCRBY"))
-	})
-}
-
-// TestHitsOfBothSigns: totals in between must not overflow, so that plus and
-// minus do not travel together.
-func TestHitsOfBothSigns(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{{Key: "k", By: math.MaxInt64 - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1}}
-		others := w.gather(t, hits)
-		flow()
-		require.NoError(t, <-first)
-		for i, want := range []int64{math.MaxInt64, math.MaxInt64 - 5, math.MaxInt64 - 2, math.MaxInt64 - 3} {
-			require.NoError(t, <-others[i])
-			require.Equal(t, want, hits[i].Total)
-		}
 	})
 }
 
@@ -191,64 +187,6 @@ func TestValuesOfAnEndlessContext(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsForDeadlines: hits that travel together, and those that wait behind them, have until
-// their callers' deadlines when Close is called, as a hit that travels alone has.
-func TestCloseWaitsForDeadlines(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		patient := pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}
-		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: patient}, []string{w.Nodes()[0].Addr()})
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k"))) // it is connected
-		w.counters = pipeline.CountersConfig{}.New(client)
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 20}, {Key: "k", By: 40}}
-		others := w.gather(t, hits[:2])
-		arrive := w.stall(0, toServer)
-		flow()
-		require.NoError(t, <-first)
-		synctest.Wait()
-		others = append(others, w.gather(t, hits[2:])...) // behind the two, which are under way
-		closed := make(chan error, 1)
-		go func() { closed <- w.counters.Close() }()
-		time.Sleep(7 * time.Second)
-		require.Empty(t, closed)
-		arrive()
-		for i, done := range others {
-			require.NoError(t, <-done, i)
-		}
-		require.NoError(t, <-closed)
-		require.Equal(t, []int64{11, 31, 71}, []int64{hits[0].Total, hits[1].Total, hits[2].Total})
-	})
-}
-
-// TestCloseDoesNotWaitForDeadlines: Close ends commands that nobody waits for any more, whatever
-// deadlines their callers had.
-func TestCloseDoesNotWaitForDeadlines(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		patient := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, Pool: pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Minute}}}
-		client := open(t, patient, []string{w.Nodes()[0].Addr()})
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k"))) // it is connected
-		w.counters = pipeline.CountersConfig{}.New(client)
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		left := w.hit(ctx, &pipeline.Hit{Key: "k", By: 2})
-		require.Equal(t, 1, w.counters.Waiting("k"))
-		arrive := w.stall(0, toServer)
-		flow()
-		require.NoError(t, <-first)
-		synctest.Wait()
-		cancel()
-		require.ErrorIs(t, <-left, redislanes.ErrUnknownOutcome)
-		began := time.Now()
-		require.NoError(t, w.counters.Close())
-		require.LessOrEqual(t, time.Since(began), 5*time.Second)
-		arrive()
-	})
-}
-
 // TestOwnFlightAtTheDeadline: the caller that carries a flight itself leaves at
 // its deadline, and those who wait behind it are served.
 func TestOwnFlightAtTheDeadline(t *testing.T) {
@@ -270,29 +208,57 @@ func TestOwnFlightAtTheDeadline(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsForFlights: nothing of Counters runs when Close has returned.
-func TestCloseWaitsForFlights(t *testing.T) {
+// TestHitsPassALateSum: a hit waits until its deadline for a sum of callers with more time. Later hits do
+// not wait for that sum, until eight are under way.
+func TestHitsPassALateSum(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 20}}
-		others := w.gather(t, hits)
-		closed := make(chan error, 1)
-		go func() { closed <- w.counters.Close() }()
-		synctest.Wait()
-		require.ErrorIs(t, w.counters.Hit(t.Context(), nil), redislanes.ErrClosed)
-		select {
-		case err := <-closed:
-			t.Fatal("Close did not wait", err)
-		default:
-		}
-		flow()
-		require.NoError(t, <-closed)
-		require.NoError(t, <-first)
-		for _, done := range others {
-			require.NoError(t, <-done)
-		}
-		require.Equal(t, []int64{11, 31}, []int64{hits[0].Total, hits[1].Total})
-	})
+	for name, merged := range map[string]bool{"of a call": false, "of several calls": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newTower(t, 1, pipeline.CountersConfig{})
+				brief := 25 * time.Millisecond
+				var long []chan error
+				lead := pipeline.Hit{Key: "k", By: 1}
+				flow := w.stall(0, toClient)
+				long = append(long, w.lead(within(t, 20*time.Second), &lead))
+				if merged {
+					long = append(long, w.gather(t, []pipeline.Hit{{Key: "k", By: 1}, {Key: "k", By: 1}})...)
+					flowToo := w.stall(0, toServer)
+					flow()
+					require.NoError(t, <-long[0])
+					flow, long = flowToo, long[1:]
+					synctest.Wait()
+				}
+				counted := int64(len(long))
+				if merged {
+					counted++ // the first one, which has its reply
+				}
+
+				first := pipeline.Hit{Key: "k", By: 1}
+				behind := w.gather(t, []pipeline.Hit{{Key: "k", By: 1}}) // with much time, behind the late sum
+				require.ErrorIs(t, <-w.hit(within(t, brief), &first), redislanes.ErrNotSent)
+				require.ErrorIs(t, first.Err, context.DeadlineExceeded)
+				synctest.Wait()
+				require.Zero(t, w.counters.Waiting("k"), "it has left with a sum of its own")
+				beside := make([]pipeline.Hit, 6)
+				for i := range beside { // with the late sum and the one of behind, as many as may be under way
+					beside[i] = pipeline.Hit{Key: "k", By: 1}
+					behind = append(behind, w.hit(within(t, 20*time.Second), &beside[i]))
+					require.Zero(t, w.counters.Waiting("k"))
+				}
+				behind = append(behind, w.gather(t, []pipeline.Hit{{Key: "k", By: 1}})...)
+				require.ErrorIs(t, <-w.hit(within(t, brief), &first), redislanes.ErrNotSent)
+				synctest.Wait()
+				require.Equal(t, 1, w.counters.Waiting("k"), "enough have passed")
+				flow()
+				for _, done := range append(long, behind...) {
+					require.NoError(t, <-done)
+				}
+				require.Equal(t, counted+int64(len(behind))+1, w.hitOnce(t, "k", 1, 0))
+				synctest.Wait()
+				require.Zero(t, w.counters.Waiting("k"))
+			})
+		})
+	}
 }

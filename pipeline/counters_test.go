@@ -3,7 +3,9 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +18,6 @@ import (
 	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -95,37 +96,151 @@ func TestCountersErrors(t *testing.T) {
 	}
 }
 
-// TestHitDoesNotAllocate gates the hot path of keys that nobody else counts, on one node
-// and on three.
-func TestHitDoesNotAllocate(t *testing.T) {
-	real := servers.StartCluster(t, servers.Options{})
-	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
+// A step is one hit and the total its caller got: an edge from the total before
+// it to the total after it.
+type step struct{ by, total int64 }
+
+// sequential reports an error unless there is an order in which sequential
+// INCRBYs would have returned the totals: a trail through all edges from start
+// to the end. There is one exactly if each total is left as often as it is
+// reached, but for start and end, and all edges hang together (Euler; the
+// theorem for directed graphs).
+func sequential(steps []step, start, end int64) error {
+	balance := map[int64]int{start: 1}
+	balance[end]--
+	parent := make(map[int64]int64)
+	var find func(v int64) int64
+	find = func(v int64) int64 {
+		if p, ok := parent[v]; ok && p != v {
+			root := find(p)
+			parent[v] = root
+			return root
+		}
+		return v
+	}
+	for _, s := range steps {
+		from := s.total - s.by
+		balance[from]--
+		balance[s.total]++
+		if a, b := find(from), find(s.total); a != b {
+			parent[a] = b
+		}
+	}
+	for total, n := range balance {
+		if n != 0 {
+			return fmt.Errorf("the total %d is reached %d times more often than it is left", total, n)
+		}
+	}
+	for _, s := range steps {
+		if find(s.total) != find(start) {
+			return fmt.Errorf("no order of the increments reaches the total %d", s.total)
+		}
+	}
+	return nil
+}
+
+func TestSequential(t *testing.T) {
+	require.NoError(t, sequential(nil, 3, 3))
+	require.NoError(t, sequential([]step{{5, 5}, {-2, 3}, {0, 3}, {1, 4}}, 0, 4))
+	require.Error(t, sequential([]step{{1, 1}, {1, 1}}, 0, 2), "a total given twice")
+	require.Error(t, sequential([]step{{1, 2}, {1, 1}}, 0, 1), "a loop is missing")
+	require.Error(t, sequential([]step{{1, 1}, {3, 13}, {-3, 10}}, 0, 1), "two trails")
+}
+
+// TestCountersModel compares many concurrent hits, of any sign, on few keys with
+// sequential INCRBYs.
+func TestCountersModel(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client := open(t, cluster.Config{}, real.Addrs())
 	counters := pipeline.CountersConfig{}.New(client)
-	for i, keys := range [][]string{{"{a}"}, {"{a}", "{b}", "{c}", "{a}2", "{b}2"}, {"{a}"}} {
-		ctx := within(t, time.Minute)
-		if i == 2 {
-			ctx = context.Background()
-		}
-		var hits []pipeline.Hit
-		nodes := make(map[string]bool)
-		for _, key := range keys {
-			hits = append(hits, pipeline.Hit{Key: key, By: 1, TTL: time.Minute})
-			nodes[client.Primary(cluster.Slot(key))] = true
-		}
-		require.Len(t, nodes, min(3, len(keys)))
-		hit := func() {
-			if err := counters.Hit(ctx, hits); err != nil {
-				t.Fatal(err)
+	const callers = 32
+	calls := race.Rounds(200, 100)
+	keys := redistest.KeysInSlots(6, "model")
+	var mu sync.Mutex
+	steps := make(map[string][]step)
+	var wg sync.WaitGroup
+	for caller := range callers {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(caller), 1))
+			hits := make([]pipeline.Hit, 4)
+			for range calls {
+				for i := range hits { // a key may come twice
+					hits[i] = pipeline.Hit{Key: keys[random.IntN(len(keys))], By: random.Int64N(9) - 4, TTL: time.Duration(random.IntN(3)) * time.Hour}
+				}
+				if err := counters.Hit(within(t, 20*time.Second), hits); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				for _, h := range hits {
+					steps[h.Key] = append(steps[h.Key], step{h.By, h.Total})
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, counters.Close())
+	hits := 0
+	for _, key := range keys {
+		var end int64
+		require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(&end, "GET", key)))
+		require.NoError(t, sequential(steps[key], 0, end), key)
+		hits += len(steps[key])
+	}
+	require.Equal(t, callers*calls*4, hits)
+	sent := incrbys(t, real)
+	t.Logf("%d hits, %d INCRBY", hits, sent)
+	require.Less(t, sent, hits, "hits were merged")
+}
+
+// incrbys returns how many INCRBY the cluster has executed.
+func incrbys(t *testing.T, c *servers.Cluster) (n int) {
+	t.Helper()
+	for _, node := range c.Nodes() {
+		var stats string
+		require.NoError(t, node.Do(within(t, 5*time.Second), &stats, "INFO", "commandstats"))
+		var calls int
+		for line := range strings.Lines(stats) {
+			if _, err := fmt.Sscanf(line, "cmdstat_incrby:calls=%d", &calls); err == nil {
+				n += calls
 			}
 		}
-		for range 100 {
-			hit()
+	}
+	return n
+}
+
+// TestCountersPrint: Counters can be printed while they count. To read their maps then would end the
+// process.
+func TestCountersPrint(t *testing.T) {
+	t.Parallel()
+	redis := redistest.StartEmulated(t, 1)
+	counters := pipeline.CountersConfig{}.New(open(t, cluster.Config{}, redis.Addrs()))
+	ctx := within(t, 10*time.Second)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for j := range 200 {
+				_ = counters.Hit(ctx, []pipeline.Hit{{Key: fmt.Sprint("canary", i, j), By: 1}})
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
 		}
-		most := 1.0
-		if race.Enabled {
-			most = 16 * float64(len(nodes))
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+			text := fmt.Sprintf(verb, counters)
+			require.True(t, strings.HasPrefix(text, "pipeline.Counters{cluster.Client{["), text)
+			require.NotContains(t, text, "canary")
 		}
-		require.Less(t, servers.LeastAllocs(500, most-1, hit), most)
 	}
 	require.NoError(t, counters.Close())
+	require.Equal(t, "pipeline.Counters(nil)", fmt.Sprint((*pipeline.Counters)(nil)))
+	require.Equal(t, "pipeline.Counters{cluster.Client(nil)}", fmt.Sprint(new(pipeline.Counters)))
 }

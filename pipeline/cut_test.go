@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -158,4 +159,52 @@ func TestCutAtEveryOffset(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCutHitExpires: wherever the connection breaks in a hit, a key that exists
+// afterwards has its time to live, also if it was known to have one and was deleted
+// meanwhile.
+func TestCutHitExpires(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$6\r\nc00000\r\n$1\r\n1\r\n")
+	const set = len("*6\r\n$3\r\nSET\r\n$6\r\nc00000\r\n$1\r\n0\r\n$2\r\nEX\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
+	const expire = len("*3\r\n$6\r\nEXPIRE\r\n$6\r\nc00000\r\n$4\r\n3600\r\n")
+	const pttl = len("*2\r\n$4\r\nPTTL\r\n$6\r\nc00000\r\n")
+	hit := func(key string, every, known bool, arm func() <-chan struct{}) {
+		ctx := within(t, 20*time.Second)
+		client, err := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}.New(ctx, []string{proxy.Addr()})
+		require.NoError(t, err)
+		defer client.Close()
+		counters := pipeline.CountersConfig{ExpireEveryHit: every}.New(client)
+		hits := []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}
+		if known {
+			require.NoError(t, counters.Hit(ctx, hits))
+		}
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "DEL", key))) // the connection is there
+		cut := arm()
+		_ = counters.Hit(ctx, hits)
+		<-cut
+		require.NoError(t, counters.Close())
+	}
+	var keys []string
+	for i := range 4 {
+		every, known := i/2 == 1, i%2 == 1
+		sizes := map[redistest.Direction]int{redistest.ToServer: set + incrby + pttl, redistest.ToClient: len("+OK\r\n:1\r\n:3600000\r\n")}
+		switch {
+		case known: // the total shows that the key was not there
+			sizes = map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")}
+		case every:
+			sizes = map[redistest.Direction]int{redistest.ToServer: set + incrby + expire, redistest.ToClient: len("+OK\r\n:1\r\n:1\r\n")}
+		}
+		for d, size := range sizes {
+			for _, n := range offsets(size) {
+				key := fmt.Sprintf("c%d%d%03d", i, d, n)
+				keys = append(keys, key)
+				hit(key, every, known, func() <-chan struct{} { return proxy.CutAfter(d, n) })
+			}
+		}
+	}
+	require.Empty(t, immortal(t, server, keys))
 }

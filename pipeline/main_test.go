@@ -8,6 +8,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pipeline"
 )
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
@@ -20,4 +21,12 @@ func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
+}
+
+// requireInt requires that the reply is the number.
+func requireInt(t *testing.T, want int64, reply pipeline.Reply) {
+	t.Helper()
+	n, err := reply.Int()
+	require.NoError(t, err)
+	require.Equal(t, want, n)
 }

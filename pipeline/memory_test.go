@@ -1,14 +1,17 @@
 package pipeline_test
 
 import (
+	"context"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -66,4 +69,131 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestAppendAllocations: a request of 20 commands of radix.Cmd allocates
+// its arguments, and little else: 40 times. It allocated 580 times, since
+// radix's options were made for each command and each reply. Not parallel: it
+// counts allocations.
+func TestAppendAllocations(t *testing.T) {
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client := open(t, cluster.Config{}, real.Addrs())
+	ctx := within(t, 30*time.Second)
+	p := pipeline.New(client)
+	keys := redistest.KeysInSlots(20, "append")
+	var got [20]int64
+	request := func() {
+		p.Reset()
+		for i, key := range keys {
+			p.Append(radix.Cmd(&got[i], "INCRBY", key, "1"))
+		}
+		if err := p.Do(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	request()
+	allocs := testing.AllocsPerRun(200, request)
+	t.Logf("%.0f allocations for a request of 20 commands", allocs)
+	most := 60.0
+	if race.Enabled {
+		most = 400 // sync.Pool loses what it is given
+	}
+	require.LessOrEqual(t, allocs, most)
+	require.EqualValues(t, 202, got[19])
+}
+
+// TestManyCountsAllocateOnce: a pipeline that is used again for as many counts has the memory.
+func TestManyCountsAllocateOnce(t *testing.T) {
+	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs())
+	p := pipeline.New(client)
+	allocs := testing.AllocsPerRun(20, func() {
+		p.Reset()
+		for range 5000 {
+			p.Count("key", 1, time.Minute)
+		}
+	})
+	require.Zero(t, allocs)
+}
+
+// TestAppendIsLinear: ten times the commands allocate ten times as much.
+func TestAppendIsLinear(t *testing.T) {
+	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs())
+	appended := func(n int) float64 {
+		into := make([]string, n)
+		return testing.AllocsPerRun(1, func() {
+			p := pipeline.New(client)
+			for i := range into {
+				p.Append(radix.Cmd(&into[i], "ECHO", "text"))
+			}
+		})
+	}
+	require.Less(t, appended(40_000), 12*appended(4000))
+}
+
+// TestReusedPipelineDoesNotAllocate gates the hot path.
+func TestReusedPipelineDoesNotAllocate(t *testing.T) {
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
+	keys := redistest.KeysInSlots(10, "allocs")
+	p := pipeline.New(client)
+	ctx := within(t, time.Minute)
+	replies := make([]pipeline.Reply, len(keys))
+	request := func() {
+		p.Reset()
+		for i, key := range keys {
+			replies[i] = p.IncrBy(key, 1)
+			p.Expire(key, time.Minute)
+			if real.Major() >= 7 {
+				p.ExpireNX(key, 1500*time.Millisecond)
+			}
+			p.Count(key, 1, time.Minute)
+		}
+		if err := p.Do(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range replies {
+			if _, err := r.Int(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 100 {
+		request()
+	}
+	require.Less(t, servers.LeastAllocs(500, 0, request), 1.0)
+}
+
+// TestHitDoesNotAllocate gates the hot path of keys that nobody else counts, on one node
+// and on three.
+func TestHitDoesNotAllocate(t *testing.T) {
+	real := servers.StartCluster(t, servers.Options{})
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
+	counters := pipeline.CountersConfig{}.New(client)
+	for i, keys := range [][]string{{"{a}"}, {"{a}", "{b}", "{c}", "{a}2", "{b}2"}, {"{a}"}} {
+		ctx := within(t, time.Minute)
+		if i == 2 {
+			ctx = context.Background()
+		}
+		var hits []pipeline.Hit
+		nodes := make(map[string]bool)
+		for _, key := range keys {
+			hits = append(hits, pipeline.Hit{Key: key, By: 1, TTL: time.Minute})
+			nodes[client.Primary(cluster.Slot(key))] = true
+		}
+		require.Len(t, nodes, min(3, len(keys)))
+		hit := func() {
+			if err := counters.Hit(ctx, hits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 100 {
+			hit()
+		}
+		most := 1.0
+		if race.Enabled {
+			most = 16 * float64(len(nodes))
+		}
+		require.Less(t, servers.LeastAllocs(500, most-1, hit), most)
+	}
+	require.NoError(t, counters.Close())
 }

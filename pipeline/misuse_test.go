@@ -101,9 +101,7 @@ func TestNil(t *testing.T) {
 	require.ErrorContains(t, p.Do(nil), "the context is nil") //nolint:staticcheck // that is the mistake
 	require.ErrorIs(t, good.Err(), cause.ErrPending, "it can still be done")
 	require.NoError(t, p.Do(within(t, 5*time.Second)))
-	n, err := good.Int()
-	require.NoError(t, err)
-	require.EqualValues(t, 1, n)
+	requireInt(t, 1, good)
 
 	p.Reset()
 	good, bad := p.IncrBy("k", 1), p.Append(nil)

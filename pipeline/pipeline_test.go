@@ -3,19 +3,20 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -64,9 +65,7 @@ func countOnce(t *testing.T, p *pipeline.Pipeline, keys []string, want int64) {
 	ping := p.Cmd("PING")
 	require.NoError(t, p.Do(within(t, 10*time.Second)))
 	for i := range keys {
-		n, err := totals[i].Int()
-		require.NoError(t, err)
-		require.Equal(t, 2*want, n)
+		requireInt(t, 2*want, totals[i])
 		set, err := expiries[i].Int()
 		require.NoError(t, err)
 		require.EqualValues(t, 1, set)
@@ -75,117 +74,6 @@ func countOnce(t *testing.T, p *pipeline.Pipeline, keys []string, want int64) {
 	pong, err := ping.Text()
 	require.NoError(t, err)
 	require.Equal(t, "PONG", pong)
-}
-
-func TestReplies(t *testing.T) {
-	t.Parallel()
-	real := servers.StartServer(t, servers.Options{})
-	for _, protocol := range []int{2, 3} {
-		client := open(t, cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}, real.Addrs())
-		p := pipeline.New(client)
-		binary := "\x00\r\n\xff$5\r\n"
-		p.Cmd("FLUSHALL")
-		p.Cmd("SET", "", binary)
-		text := p.Cmd("GET", "")
-		null := p.Cmd("GET", "absent")
-		p.Cmd("HSET", "h", "f", "1", "g", "2")
-		hash := p.Cmd("HGETALL", "h")
-		float := p.Cmd("INCRBYFLOAT", "x", "1.5")
-		ttl := p.Expire("x", 1500*time.Millisecond)
-		left := p.Cmd("PTTL", "x")
-		least := p.Expire("x", time.Nanosecond)
-		array := p.Cmd("MGET", "", "absent")
-		list := p.Eval(pipeline.NewScript("return {3, -4}"), []string{"x"})
-		var viaRadix string
-		p.Append(radix.Cmd(&viaRadix, "GET", ""))
-		require.NoError(t, p.Do(within(t, 5*time.Second)))
-
-		s, err := text.Text()
-		require.NoError(t, err)
-		require.Equal(t, binary, s)
-		require.Equal(t, binary, viaRadix)
-		require.True(t, null.IsNull())
-		_, err = null.Text()
-		require.ErrorIs(t, err, redislanes.ErrNull)
-		require.NoError(t, null.Err())
-		var m map[string]int
-		require.NoError(t, hash.Into(&m))
-		require.Equal(t, map[string]int{"f": 1, "g": 2}, m)
-		_, err = hash.Int()
-		require.Error(t, err)
-		f, err := float.Float()
-		require.NoError(t, err)
-		require.Equal(t, 1.5, f)
-		for _, r := range []pipeline.Reply{ttl, least} {
-			n, err := r.Int()
-			require.NoError(t, err)
-			require.EqualValues(t, 1, n)
-		}
-		n, err := left.Int()
-		require.NoError(t, err)
-		require.InDelta(t, 1500, n, 500)
-		numbers := []int64{9, 9, 9}
-		require.NoError(t, list.Into(&numbers))
-		require.Equal(t, []int64{3, -4}, numbers)
-		require.ErrorAs(t, array.Into(&numbers), new(*redislanes.DecodeError))
-		var both []*string
-		require.NoError(t, array.Into(&both))
-		require.Equal(t, binary, *both[0])
-		require.Nil(t, both[1])
-	}
-}
-
-// TestExpireNX: only a key without a time to live gets one.
-func TestExpireNX(t *testing.T) {
-	t.Parallel()
-	real := servers.StartServer(t, servers.Options{})
-	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
-	for key, ttl := range map[string]time.Duration{"s": time.Hour, "ms": time.Hour + time.Millisecond} {
-		p.Reset()
-		none := p.ExpireNX(key, ttl)
-		p.IncrBy(key, 1)
-		first, second := p.ExpireNX(key, ttl), p.ExpireNX(key, 24*time.Hour)
-		left := p.Cmd("PTTL", key)
-		err := p.Do(within(t, 5*time.Second))
-		if real.Major() < 7 {
-			require.ErrorContains(t, err, "3 of 5 commands failed")
-			require.ErrorContains(t, err, "ERR wrong number of arguments")
-			continue
-		}
-		require.NoError(t, err)
-		for i, r := range []pipeline.Reply{none, first, second} {
-			n, err := r.Int()
-			require.NoError(t, err)
-			require.Equal(t, i == 1, n == 1)
-		}
-		n, err := left.Int()
-		require.NoError(t, err)
-		require.InDelta(t, ttl.Milliseconds(), n, 60_000)
-	}
-}
-
-// TestSteadyUser: the window of a user who does not rest ends all the same.
-func TestSteadyUser(t *testing.T) {
-	t.Parallel()
-	real := servers.StartServer(t, servers.Options{})
-	if real.Major() < 7 {
-		t.Skip("EXPIRE NX needs Redis 7")
-	}
-	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
-	ctx := within(t, 30*time.Second)
-	for before := int64(0); ; {
-		p.Reset()
-		total := p.IncrBy("user", 1)
-		p.ExpireNX("user", 30*time.Millisecond)
-		require.NoError(t, p.Do(ctx))
-		n, err := total.Int()
-		require.NoError(t, err)
-		if n <= before {
-			require.EqualValues(t, 1, n, "a window begins with its first hit")
-			return
-		}
-		before = n
-	}
 }
 
 func TestRefusedCommands(t *testing.T) {
@@ -251,67 +139,6 @@ func TestClosedClient(t *testing.T) {
 	require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 }
 
-func TestLifeOfAReply(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	p := pipeline.New(open(t, cluster.Config{}, e.Addrs()))
-	ctx := within(t, 5*time.Second)
-	require.NoError(t, p.Do(ctx), "an empty pipeline")
-	p.Reset()
-	require.ErrorIs(t, pipeline.Reply{}.Err(), cause.ErrPending)
-	r := p.IncrBy("k", 1)
-	require.ErrorIs(t, r.Err(), cause.ErrPending)
-	require.NoError(t, p.Do(ctx))
-	require.NoError(t, r.Err())
-	require.ErrorIs(t, p.Do(ctx), cause.ErrExecuted)
-	n, err := r.Int()
-	require.NoError(t, err)
-	require.EqualValues(t, 1, n, "the second Do must not have counted")
-	p.Reset()
-	require.ErrorIs(t, r.Err(), cause.ErrStale)
-	require.Zero(t, p.Len())
-}
-
-// TestFailedNeighbours: a command that fails leaves the others their replies,
-// and no error shows an argument.
-func TestFailedNeighbours(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	client := open(t, cluster.Config{}, real.Addrs())
-	p := pipeline.New(client)
-	p.Cmd("SET", "text", "canary")
-	good := p.IncrBy("good", 1)
-	bad := p.IncrBy("text", 987654)
-	unknown := p.Cmd("NOSUCH", "canary", "canary")
-	var into int
-	action := p.Append(radix.Cmd(&into, "GET", "text"))
-	err := p.Do(within(t, 5*time.Second))
-	var failure *redislanes.PipelineError
-	require.ErrorAs(t, err, &failure)
-	require.Equal(t, 3, failure.Failed)
-	require.Equal(t, 5, failure.Total)
-	require.NoError(t, good.Err())
-	var simple resp3.SimpleError
-	require.ErrorAs(t, bad.Err(), &simple)
-	require.NotErrorIs(t, bad.Err(), redislanes.ErrUnknownOutcome)
-	require.Error(t, action.Err(), "text does not fit an int")
-	for _, err := range []error{err, bad.Err(), unknown.Err()} {
-		require.NotContains(t, err.Error(), "canary")
-		require.NotContains(t, err.Error(), "987654")
-	}
-	var command *redislanes.Error
-	require.ErrorAs(t, bad.Err(), &command)
-	require.Equal(t, "INCRBY", command.Command)
-	require.Contains(t, real.Addrs(), command.Addr)
-
-	p.Reset()
-	good = p.IncrBy("good", 1)
-	p.Cmd("WATCH", "good") // is refused, so nothing is sent
-	require.ErrorAs(t, p.Do(within(t, 5*time.Second)), &failure)
-	require.Equal(t, []int{2, 2}, []int{failure.Failed, failure.Total})
-	require.ErrorIs(t, good.Err(), redislanes.ErrNotSent)
-}
-
 // TestStalledNode stops one of three nodes: the commands for the others have
 // their replies at the deadline, those for it an unknown outcome, and once it
 // goes on nothing was counted twice.
@@ -368,35 +195,81 @@ func testStalledNode(t *testing.T, real *servers.Cluster, kind pool.Config) {
 	}
 }
 
-// TestReusedPipelineDoesNotAllocate gates the hot path.
-func TestReusedPipelineDoesNotAllocate(t *testing.T) {
+// TestLargePipelines sends 10,000 commands at once, and asks for 64 MB of
+// replies at once, while others send small requests: nobody hangs, and each
+// reply is the right one.
+func TestLargePipelines(t *testing.T) {
+	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
-	keys := redistest.KeysInSlots(10, "allocs")
+	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 4}} {
+		t.Run(name, func(t *testing.T) {
+			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
+			ctx := within(t, 60*time.Second)
+			stop := make(chan struct{})
+			var small sync.WaitGroup
+			defer small.Wait()
+			defer close(stop)
+			for caller := range 4 {
+				small.Go(func() {
+					p := pipeline.New(client)
+					for n := int64(1); ; n++ {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						p.Reset()
+						total := p.IncrBy(name+":small:"+strconv.Itoa(caller), 1)
+						_ = p.Do(ctx)
+						if got, err := total.Int(); err != nil || got != n {
+							t.Errorf("got %d, %v, want %d", got, err, n)
+							return
+						}
+					}
+				})
+			}
+			manyCommands(t, client, name)
+			largeReplies(t, client, name)
+		})
+	}
+}
+
+func manyCommands(t *testing.T, client *cluster.Client, prefix string) {
+	t.Helper()
+	ctx := within(t, 60*time.Second)
 	p := pipeline.New(client)
-	ctx := within(t, time.Minute)
-	replies := make([]pipeline.Reply, len(keys))
-	request := func() {
+	for round := range race.Rounds(3, 2) {
 		p.Reset()
-		for i, key := range keys {
-			replies[i] = p.IncrBy(key, 1)
-			p.Expire(key, time.Minute)
-			if real.Major() >= 7 {
-				p.ExpireNX(key, 1500*time.Millisecond)
-			}
-			p.Count(key, 1, time.Minute)
+		replies := make([]pipeline.Reply, 10_000)
+		for i := range replies {
+			replies[i] = p.IncrBy(prefix+":many:"+strconv.Itoa(i), int64(i))
 		}
-		if err := p.Do(ctx); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range replies {
-			if _, err := r.Int(); err != nil {
-				t.Fatal(err)
+		require.NoError(t, p.Do(ctx))
+		for i, r := range replies {
+			if n, err := r.Int(); err != nil || n != int64(i*(round+1)) {
+				t.Fatalf("reply %d of round %d: %d, %v", i, round, n, err)
 			}
 		}
 	}
-	for range 100 {
-		request()
+}
+
+func largeReplies(t *testing.T, client *cluster.Client, prefix string) {
+	t.Helper()
+	ctx := within(t, 60*time.Second)
+	const size, count = 1 << 20, 64
+	p := pipeline.New(client)
+	value := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), size) }
+	for i := range 8 {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", prefix+":large:"+strconv.Itoa(i), value(i))))
 	}
-	require.Less(t, servers.LeastAllocs(500, 0, request), 1.0)
+	var replies []pipeline.Reply
+	for i := range count {
+		replies = append(replies, p.Cmd("GET", prefix+":large:"+strconv.Itoa(i%8)))
+	}
+	require.NoError(t, p.Do(ctx))
+	for i, r := range replies {
+		text, err := r.Text()
+		require.NoError(t, err)
+		require.True(t, text == value(i%8), "reply %d", i)
+	}
 }

@@ -44,9 +44,7 @@ func TestScript(t *testing.T) {
 		}
 		require.NoError(t, p.Do(ctx))
 		for _, total := range totals {
-			n, err := total.Int()
-			require.NoError(t, err)
-			require.Equal(t, want, n)
+			requireInt(t, want, total)
 		}
 	}
 	run(2)
@@ -70,9 +68,7 @@ func TestScriptKeepsItsOrder(t *testing.T) {
 	last := p.Eval(add, []string{"other"}, "5")
 	require.NoError(t, p.Do(servers.Within(t, 10*time.Second)))
 	for want, r := range map[int64]pipeline.Reply{1: first, 11: second, 5: last} {
-		n, err := r.Int()
-		require.NoError(t, err)
-		require.Equal(t, want, n)
+		requireInt(t, want, r)
 	}
 	require.Equal(t, 1, calls(e, "EXPIRE"))
 }
@@ -94,9 +90,7 @@ func TestScriptOnRealServers(t *testing.T) {
 		require.NoError(t, p.Do(ctx))
 		want++
 		for _, r := range []pipeline.Reply{total, other} {
-			n, err := r.Int()
-			require.NoError(t, err)
-			require.Equal(t, want, n)
+			requireInt(t, want, r)
 		}
 	}
 	one()

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,9 +70,7 @@ func TestPanickingCallbacks(t *testing.T) {
 			cfg := Config{RefreshEvery: -1, RetryWindow: -1}
 			c.set(&cfg, r)
 			ctx := servers.Within(t, 10*time.Second)
-			client, err := cfg.New(ctx, server.Addrs())
-			require.NoError(t, err)
-			defer client.Close()
+			client := open(t, cfg, server.Addrs())
 			try := func(sync, do string) {
 				for _, key := range []string{"a", "b", "c", "d"} {
 					expect(t, client.Do(ctx, radix.Cmd(nil, "INCR", key)), do)
@@ -96,4 +96,88 @@ func expect(t *testing.T, err error, text string) {
 	} else {
 		require.ErrorContains(t, err, text)
 	}
+}
+
+// A waited context counts the calls of Done.
+type waited struct {
+	context.Context
+	by atomic.Int32
+}
+
+func (w *waited) Done() <-chan struct{} {
+	w.by.Add(1)
+	return w.Context.Done()
+}
+
+// TestRedirectsHaveNoChildContext: AddrMap is asked for the address of a redirect without a child of
+// the call's context. A goroutine of the child reads that context after the call, when package
+// deadline uses it for another call.
+func TestRedirectsHaveNoChildContext(t *testing.T) {
+	c := newClient(Config{AddrMap: strings.ToUpper}, nil)
+	defer c.cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	call := &waited{Context: ctx}
+	require.Equal(t, "A:1", c.dialAddr(call, slots.Redirect{Addr: "a:1"}))
+	require.EqualValues(t, 1, call.by.Load(), "only the call itself")
+}
+
+// A parallel action uses its connection on several goroutines. Each gets an error reply.
+type parallel struct{ shares bool }
+
+func (p parallel) Properties() radix.ActionProperties {
+	return radix.ActionProperties{Keys: []string{"text"}, CanShareConn: p.shares}
+}
+
+func (p parallel) Perform(ctx context.Context, conn radix.Conn) error {
+	var calls sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		calls.Go(func() {
+			command := [...]string{"INCRBY", "LPUSH"}[i%2]
+			errs[i] = conn.Do(ctx, radix.Cmd(nil, command, "text", "1"))
+		})
+	}
+	calls.Wait()
+	return errs[0]
+}
+
+// TestActionsOnSeveralGoroutines: radix lets an action use its connection on several goroutines.
+// Under -race nothing of it is unguarded.
+func TestActionsOnSeveralGoroutines(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client, _ := tracedClient(t, e.Addrs(), Config{})
+	ctx := servers.Within(t, 10*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "text", "text")))
+	nodes, err := client.Clients()
+	require.NoError(t, err)
+	for _, to := range []radix.Client{client, nodes[e.Addrs()[0]].Primary} {
+		for _, shares := range []bool{true, false} {
+			require.Regexp(t, `^redislanes: (INCRBY|LPUSH) on `+e.Addrs()[0]+`: `, to.Do(ctx, parallel{shares}))
+		}
+	}
+}
+
+// TestPanicEndsTheRequest: a panic of the program's function goes on to its caller, and the trace
+// is told of the end.
+func TestPanicEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client, w := tracedClient(t, e.Addrs(), Config{})
+	ctx := servers.Within(t, 10*time.Second)
+	nodes, err := client.Clients()
+	require.NoError(t, err)
+	action := radix.WithConn("a", func(ctx context.Context, conn radix.Conn) error {
+		require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "GET", "a")))
+		panic("in the program")
+	})
+	for name, to := range map[string]radix.Client{"the cluster": client, "a node": nodes[e.Addrs()[0]].Primary} {
+		require.PanicsWithValue(t, "in the program", func() { _ = to.Do(ctx, action) }, name)
+		info := w.last(t).info
+		require.Equal(t, redislanes.OutcomeFailed, info.Outcome, name)
+		require.Equal(t, errActionPanicked, info.Err, name)
+		require.Equal(t, e.Addrs()[0], info.Addr, name)
+	}
+	require.NoError(t, client.Do(ctx, radix.WithConn("a", func(context.Context, radix.Conn) error { return nil })))
 }

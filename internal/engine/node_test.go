@@ -2,11 +2,18 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -15,9 +22,7 @@ import (
 func TestPoolOfANodeThatHasLeft(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartEmulated(t, 1)
-	client, err := Config{}.New(t.Context(), servers.Addrs())
-	require.NoError(t, err)
-	defer client.Close()
+	client := open(t, Config{}, servers.Addrs())
 	n := client.current().Nodes[0]
 	n.retire()
 	n.close()
@@ -25,4 +30,133 @@ func TestPoolOfANodeThatHasLeft(t *testing.T) {
 	require.Equal(t, []bool{false, true}, []bool{used, closed})
 	require.NoError(t, p.Close())
 	require.ErrorIs(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")), cause.ErrRetired)
+}
+
+func TestAdmit(t *testing.T) {
+	t.Parallel()
+	const ok, disabled, loading, denied = "+OK\r\n", "-ERR This instance has cluster support disabled\r\n",
+		"-LOADING Redis is loading the dataset in memory\r\n", "-NOPERM this user has no permissions\r\n"
+	id := func(s string) string { return "$4\r\n" + s + "\r\n" }
+	for name, test := range map[string]struct {
+		addr, mode, id string
+		refused        bool
+	}{
+		"the node":                        {"a:1", ok, id("id-a"), false},
+		"another node":                    {"a:1", ok, id("id-b"), true}, // a connection to it would outlive the mistake
+		"a stranger":                      {"a:1", ok, id("id-x"), true},
+		"a stranger at a new address":     {"x:1", ok, id("id-x"), false}, // it may have joined
+		"standalone":                      {"a:1", disabled, disabled, true},
+		"standalone at a new address":     {"x:1", disabled, disabled, true},
+		"standalone and loading":          {"a:1", disabled, loading, true},
+		"standalone, READWRITE is denied": {"a:1", denied, disabled, true},
+		"loading":                         {"a:1", ok, loading, false},
+		"nothing may be asked":            {"a:1", denied, denied, false},
+		"no reply of that kind":           {"a:1", ":1\r\n", ":1\r\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(Config{}.withDefaults(), []string{"a:1"})
+			v := slots.NewMap([]slots.Range{
+				{First: 0, Last: 8191, Nodes: []slots.NodeAddr{{Addr: "a:1", ID: "id-a"}}},
+				{First: 8192, Last: slots.Count - 1, Nodes: []slots.NodeAddr{{Addr: "b:1", ID: "id-b"}}},
+			}, slots.NodesReply{Epochs: map[string]uint64{"id-a": 1, "id-b": 2}})
+			v.Sure = true
+			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled), []byte(disabled)), "no map is in use")
+			c.use(c.topology.Load(), v)
+			err := c.admit(asPrimary, test.addr, []byte(test.mode), []byte(test.id))
+			if test.refused {
+				require.ErrorIs(t, err, redislanes.ErrNotMember)
+				return
+			}
+			require.NoError(t, err)
+			c.use(c.topology.Load(), slots.Single("a:1"))
+			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled), []byte(disabled)))
+		})
+	}
+}
+
+// TestNoIdentityAsksNothing: whatever the servers are.
+func TestNoIdentityAsksNothing(t *testing.T) {
+	for _, c := range []Config{{}, {Standalone: true}, {Sentinel: new(lanes.Dialer)}} {
+		c.NoIdentity = true
+		client := &Client{cfg: c}
+		require.Equal(t, wire.Purpose{}, client.purpose(asPrimary))
+		require.Equal(t, wire.Purpose{ReadOnly: c.Sentinel == nil && !c.Standalone}, client.purpose(asReplica))
+	}
+}
+
+// TestDefaultSizes: more connections to each node of a cluster than to a server
+// that stands alone, unless the size is set.
+func TestDefaultSizes(t *testing.T) {
+	t.Parallel()
+	nodes := redistest.StartEmulated(t, 3).Addrs()
+	alone := servers.StartServer(t, servers.Options{}).Addrs()
+	for _, c := range []struct {
+		pool                 nodepool.Settings
+		inCluster, forSingle int
+	}{
+		{nodepool.Settings{Kind: nodepool.KindAdaptive}, 50, 10},
+		{nodepool.Settings{Kind: nodepool.KindAdaptive, Max: 7}, 7, 7},
+		{nodepool.Settings{Kind: nodepool.KindAdaptive, Min: 1, Max: 50}, 50, 50},
+		{nodepool.Settings{}, 4, 4},
+	} {
+		require.Equal(t, c.inCluster, poolSize(t, c.pool, nodes), "%+v", c.pool)
+		require.Equal(t, c.forSingle, poolSize(t, c.pool, alone), "%+v", c.pool)
+	}
+}
+
+// poolSize returns the size of the pool that the first command makes.
+func poolSize(t *testing.T, p nodepool.Settings, addrs []string) int {
+	ctx := servers.Within(t, 10*time.Second)
+	client := open(t, Config{Pool: p}, addrs)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "hits", "1")))
+	s := client.Stats()
+	require.Len(t, s.Nodes, 1)
+	return s.Nodes[0].Pool.Size
+}
+
+// TestEndedIsToldOfEachNode: Ended knows the replies of each node while another one is slow,
+// also those of commands that are sent again, and is told of no command twice.
+func TestEndedIsToldOfEachNode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		moved bool // a command of the fast node has to go to a third one
+	}{{"at once", false}, {"with a redirect", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := redistest.StartEmulated(t, 3)
+			proxies := redistest.StartProxies(t, e.Addrs())
+			client := open(t, Config{RefreshEvery: -1, AddrMap: proxies.AddrMap}, e.Addrs())
+			keys := make([]string, 3) // two of node 0, and one of node 1
+			for i, slot := range []uint16{1, 2, 8000} {
+				keys[i] = redistest.KeyInSlot(slot, "ended")
+				require.Equal(t, i/2, e.Owner(slots.Of(keys[i])))
+			}
+			if c.moved {
+				e.Move(2, 2)
+			}
+			slow := proxies[e.Addrs()[1]]
+			slow.Stall(redistest.ToClient)
+			r, told := hits(keys), make([]int, len(keys))
+			r.renew()
+			r.Early()
+			require.NoError(t, client.Exec(t.Context(), r, How{Ended: func(commands []int) {
+				for _, i := range commands {
+					told[i]++
+					reply, err := r.Reply(i)
+					require.NoError(t, err)
+					require.Equal(t, ":1\r\n", string(reply))
+				}
+				if told[0] == 1 && told[1] == 1 && told[2] == 0 {
+					slow.Flow(redistest.ToClient)
+				}
+			}}))
+			require.Equal(t, []int{1, 1}, told[:2], "while the other node is slow")
+			require.LessOrEqual(t, told[2], 1)
+			reply, err := r.Reply(2)
+			require.NoError(t, err)
+			require.Equal(t, ":1\r\n", string(reply))
+		})
+	}
 }

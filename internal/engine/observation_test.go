@@ -12,7 +12,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -116,10 +115,7 @@ func (w *tracer) endGroup(ctx context.Context, s redislanes.GroupStart, i redisl
 func tracedClient(t *testing.T, addrs []string, c Config) (*Client, *tracer) {
 	w := new(tracer)
 	c.Trace = w.trace()
-	client, err := c.New(servers.Within(t, 10*time.Second), addrs)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return client, w
+	return open(t, c, addrs), w
 }
 
 // hits returns a request that counts each key.
@@ -353,63 +349,6 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	got = w.last(t)
 	require.Equal(t, redislanes.OutcomeNotSent, got.info.Outcome)
 	require.Equal(t, 1, got.info.Failed)
-}
-
-// TestTopologyIsTold: the first map, slots that move, and a node that leaves.
-func TestTopologyIsTold(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 2)
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
-	addrs := e.Addrs()
-	sorted := slices.Sorted(slices.Values(addrs))
-	ctx := servers.Within(t, 10*time.Second)
-	next := func() redislanes.TopologyChange {
-		require.NoError(t, client.Sync(ctx))
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		require.Len(t, w.changes, 1)
-		c := w.changes[0]
-		w.changes = nil
-		return c
-	}
-	first := next()
-	require.Equal(t, sorted, first.Joined)
-	require.Equal(t, slots.Count, first.Moved)
-	require.Equal(t, slots.Count, first.Owned)
-	slot := slots.Of("moves")
-	owner := e.Owner(slot)
-	e.Move(slot, 1-owner)
-	require.Equal(t, redislanes.TopologyChange{Moved: 1, Owned: slots.Count, Moves: []redislanes.SlotsMoved{{From: addrs[owner], To: addrs[1-owner], Slots: 1}}}, next())
-	for slot := range uint16(slots.Count) {
-		e.Move(slot, 0)
-	}
-	last := next()
-	require.Equal(t, []string{addrs[1]}, last.Left)
-	require.Empty(t, last.Joined)
-	require.NoError(t, client.Sync(ctx))
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	require.Empty(t, w.changes, "the same map is no change")
-}
-
-// TestDialsAreTold: with their steps, and those that fail.
-func TestDialsAreTold(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}})
-	require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCR", "a")))
-	require.Eventually(t, func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.dials) == 1
-	}, 10*time.Second, time.Millisecond)
-	d := w.dials[0]
-	require.NoError(t, d.Err)
-	require.Positive(t, d.Connect)
-	require.Positive(t, d.Handshake)
-	require.Zero(t, d.TLS)
-	require.LessOrEqual(t, d.Connect+d.Handshake, d.Took)
-	require.False(t, d.Began.IsZero())
 }
 
 // TestNamesOfCommands: no argument is taken for a name.

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -80,9 +79,7 @@ func (w *witness) last() (redislanes.RequestInfo, int) {
 // watchedClient returns a client of an emulated cluster whose clock goes on by a
 // second at each reading, and the number of readings.
 func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *atomic.Int64) {
-	client, err := c.New(servers.Within(t, 10*time.Second), e.Addrs())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
+	client := open(t, c, e.Addrs())
 	var readings atomic.Int64
 	client.now = func() time.Duration { return time.Duration(readings.Add(1)) * time.Second }
 	return client, &readings
@@ -187,76 +184,4 @@ func TestNoTraceNoClock(t *testing.T) {
 		}
 		require.Zero(t, readings.Load())
 	}
-}
-
-// TestTraceIsToldOfPools: each pool once, however many callers make it, and
-// again when the node has left; not when the client is closed.
-func TestTraceIsToldOfPools(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 2)
-	w := new(witness)
-	client, _ := watchedClient(t, e, Config{Trace: w.trace(), Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}, RefreshEvery: -1})
-	w.client.Store(client)
-	keys := redistest.KeysInSlots(10, "observed")
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			for _, key := range keys {
-				if err := client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", key, "1")); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	want := map[redislanes.PoolInfo]int{}
-	waits := 0
-	for _, n := range client.Stats().Nodes {
-		want[redislanes.PoolInfo{Addr: n.Pool.Addr, Role: "primary", Kind: "fixed"}] = 1
-		waits += int(n.Pool.WaitCount)
-	}
-	require.Len(t, want, 2)
-	w.mu.Lock()
-	require.Equal(t, want, w.pools)
-	require.Equal(t, waits, w.waits)
-	require.Positive(t, waits, "20 callers, one connection")
-	w.mu.Unlock()
-
-	for slot := range uint16(slots.Count) {
-		e.Move(slot, 0)
-	}
-	require.NoError(t, client.Sync(servers.Within(t, 10*time.Second)))
-	delete(want, redislanes.PoolInfo{Addr: e.Addrs()[1], Role: "primary", Kind: "fixed"})
-	require.Eventually(t, func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.pools) == 1
-	}, 10*time.Second, time.Millisecond)
-	require.NoError(t, client.Close())
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	require.Equal(t, want, w.pools)
-}
-
-// TestPanicEndsTheRequest: a panic of the program's function goes on to its caller, and the trace
-// is told of the end.
-func TestPanicEndsTheRequest(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	client, w := tracedClient(t, e.Addrs(), Config{})
-	ctx := servers.Within(t, 10*time.Second)
-	nodes, err := client.Clients()
-	require.NoError(t, err)
-	action := radix.WithConn("a", func(ctx context.Context, conn radix.Conn) error {
-		require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "GET", "a")))
-		panic("in the program")
-	})
-	for name, to := range map[string]radix.Client{"the cluster": client, "a node": nodes[e.Addrs()[0]].Primary} {
-		require.PanicsWithValue(t, "in the program", func() { _ = to.Do(ctx, action) }, name)
-		info := w.last(t).info
-		require.Equal(t, redislanes.OutcomeFailed, info.Outcome, name)
-		require.Equal(t, errActionPanicked, info.Err, name)
-		require.Equal(t, e.Addrs()[0], info.Addr, name)
-	}
-	require.NoError(t, client.Do(ctx, radix.WithConn("a", func(context.Context, radix.Conn) error { return nil })))
 }

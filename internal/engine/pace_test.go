@@ -105,9 +105,7 @@ func TestRefreshesAreSpaced(t *testing.T) {
 	for _, every := range []time.Duration{-1, 4 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &piped{}
-			client, err := Config{RefreshEvery: every, Dialer: lanes.Dialer{NetDial: p.dial}}.New(t.Context(), []string{"node:1"})
-			require.NoError(t, err)
-			defer client.Close()
+			client := open(t, Config{RefreshEvery: every, Dialer: lanes.Dialer{NetDial: p.dial}}, []string{"node:1"})
 			for range 3 {
 				time.Sleep(time.Minute + 250*time.Millisecond)
 				p.times()

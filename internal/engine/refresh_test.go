@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -15,6 +17,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -96,9 +101,7 @@ func TestResetBesideAnotherCluster(t *testing.T) {
 			}
 			return replica.dial(ctx, network, addr)
 		}
-		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}.New(t.Context(), []string{"a:1", "r:1"})
-		require.NoError(t, err)
-		defer client.Close()
+		client := open(t, Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}, []string{"a:1", "r:1"})
 		primary.mu.Lock()
 		primary.slots = slotsReply(t, theirs)
 		primary.mu.Unlock()
@@ -133,9 +136,7 @@ func TestHeardBesideAnotherCluster(t *testing.T) {
 			}
 			return stays.dial(ctx, network, addr)
 		}
-		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}.New(t.Context(), []string{"a:1", "b:1", "c:1"})
-		require.NoError(t, err)
-		defer client.Close()
+		client := open(t, Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}, []string{"a:1", "b:1", "c:1"})
 		incr := func(slot uint16) {
 			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", redistest.KeyInSlot(slot, "k"))))
 		}
@@ -171,9 +172,7 @@ func TestLostReplies(t *testing.T) {
 			server.slots, server.nodes = slots, nodes
 		}
 		tells(server.slots, lostReply)
-		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: server.dial}}.New(t.Context(), []string{"a:1"})
-		require.NoError(t, err, "a server may not tell, and hang up")
-		defer client.Close()
+		client := open(t, Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: server.dial}}, []string{"a:1"}) // a server may not tell, and hang up
 		require.False(t, client.topology.Load().Sure())
 		tells(server.slots, fmt.Sprintf("$%d\r\n%s\r\n", len(nodes), nodes))
 		require.NoError(t, client.Sync(t.Context()))
@@ -183,5 +182,107 @@ func TestLostReplies(t *testing.T) {
 		require.True(t, client.topology.Load().Sure(), "a stranger would be admitted")
 		tells("-ERR This instance has cluster support disabled\r\n", lostReply)
 		require.Error(t, client.asker.question(t.Context(), "a:1", true).err, "it may be a replica")
+	})
+}
+
+// TestSilentNodesAreAskedLast: the map of the slots is fetched elsewhere first.
+func TestSilentNodesAreAskedLast(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	ctx := servers.Within(t, 20*time.Second)
+	client := open(t, Config{RefreshEvery: -1}, e.Addrs())
+	for _, key := range redistest.KeysInSlots(12, "asked") {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", key)))
+	}
+	e.Nodes()[1].Close()
+	require.Eventually(t, func() bool { return len(client.silentNodes()) == 1 }, 10*time.Second, time.Millisecond)
+	for range 20 {
+		addrs := client.candidates(client.topology.Load())
+		require.ElementsMatch(t, e.Addrs(), addrs)
+		require.Equal(t, e.Addrs()[1], addrs[2])
+	}
+}
+
+// TestFailedAddrMapWithholds: a Sentinel or server for whose addresses AddrMap fails has
+// answered, and may tell its map the next time: another cluster does not take its place.
+func TestFailedAddrMapWithholds(t *testing.T) {
+	for _, fails := range []string{"primary:1", "replica:1", "sentinel:1"} {
+		q := asker{cfg: Config{Sentinel: &lanes.Dialer{}, AddrMap: func(addr string) string {
+			if addr == fails {
+				panic("no such host")
+			}
+			return addr
+		}}}
+		err := q.translateInstances(t.Context(), &slots.SentinelReply{
+			Primary:  slots.Instance{Addr: "primary:1"},
+			Replicas: []slots.Instance{{Addr: "replica:1"}}, Sentinels: []slots.Instance{{Addr: "sentinel:1"}},
+		})
+		require.ErrorContains(t, err, "Config.AddrMap panicked: no such host", fails)
+		require.True(t, withholds(err), fails)
+	}
+}
+
+// mapServer replies to CLUSTER SLOTS, the first command with arguments that it is sent.
+type mapServer struct{ reply []byte }
+
+func (s mapServer) dial(context.Context, string, string) (net.Conn, error) {
+	ours, its := net.Pipe()
+	go func() {
+		defer its.Close()
+		buf := make([]byte, 4096)
+		for {
+			n, err := its.Read(buf)
+			if err != nil {
+				return
+			}
+			for sent := range strings.Lines(string(buf[:n])) {
+				switch strings.TrimSpace(sent) {
+				case "PING", "READWRITE", "SETINFO", "MYID", "NODES":
+					_, err = io.WriteString(its, "-ERR unknown command\r\n")
+				case "SLOTS":
+					_, err = its.Write(s.reply)
+				}
+				if err != nil {
+					return
+				}
+			}
+		}
+	}()
+	return ours, nil
+}
+
+// fragmented returns a map with a range for each slot, each with as many nodes. Their host
+// names are almost as long as may be. Each is there twice: as the address, and as a hostname in the
+// metadata.
+func fragmented(nodes int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "*%d\r\n", slots.Count)
+	for slot := range slots.Count {
+		fmt.Fprintf(&b, "*%d\r\n:%d\r\n:%d\r\n", 2+nodes, slot, slot)
+		for n := range nodes {
+			host := fmt.Sprintf("node-%d-%d.%s", slot, n, strings.Repeat("long.", 47))
+			fmt.Fprintf(&b, "*4\r\n$%d\r\n%s\r\n:6379\r\n$40\r\n%040d\r\n*2\r\n$8\r\nhostname\r\n$%d\r\n%s\r\n", len(host), host, slot, len(host), host)
+		}
+	}
+	return b.Bytes()
+}
+
+// TestLargeMaps: the map of a cluster whose nodes own many ranges is read. One beyond the limit
+// is refused, with what to do.
+func TestLargeMaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 18 MiB")
+	}
+	large := fragmented(2)
+	require.Greater(t, len(large), 17<<20)
+	synctest.Test(t, func(t *testing.T) {
+		q := asker{cfg: Config{Dialer: lanes.Dialer{NetDial: mapServer{large}.dial, NoSetInfo: true}}}
+		a := q.question(t.Context(), "a:1", false)
+		require.NoError(t, a.err)
+		q.cfg.Dialer.Limits.Reply = 1 << 20
+		a = q.question(t.Context(), "a:1", false)
+		require.ErrorIs(t, a.err, resp.ErrLimit)
+		require.ErrorContains(t, a.err, "a reply of more than 1048576 bytes, the limit")
+		require.ErrorContains(t, a.err, "raise Dialer.Limits")
 	})
 }

@@ -196,20 +196,20 @@ func TestHistories(t *testing.T) {
 			{260 * ms, "answer; lend a", ""},
 			{300 * ms, "", ""},
 		},
-		"slow commands do not excuse a dial": { // seed 600406
+		"slow commands do not excuse a dial": {
 			{0, "dial a; dialled a 0.4ms; send a", ""},
 			{700 * ms, "reply a", "ask, doubt a, ask, suspect"},
 			{800 * ms, "lend a; dial b; wait", "trust a, up"},
 			{1400 * ms, "", "ask, ask, suspect"},
 		},
 
-		"a handshake that waited for a silent server is nothing usual": { // seeds 20082 and 20830
+		"a handshake that waited for a silent server is nothing usual": {
 			{0, "dial a; dialled a 1ms; lend a; dial b; dialled b 2s; lend b", ""},
 			{1000 * ms, "dial c; wait", ""},
 			{1600 * ms, "", "ask, ask, suspect"},
 		},
 
-		"nor is the only handshake, if batches are fast": { // seed 20830
+		"nor is the only handshake, if batches are fast": {
 			{0, "dial a; dialled a 2s; send a", ""},
 			{1 * ms, "reply a", ""},
 			{100 * ms, "lend a; dial c; wait", ""},
@@ -217,7 +217,7 @@ func TestHistories(t *testing.T) {
 		},
 
 		// The rule of evidence.
-		"a dial that was lost in an outage is given up later": { // seed 227470
+		"a dial that was lost in an outage is given up later": {
 			{0, "dial a; dialled a 1ms; lend a", ""},
 			{1000 * ms, "dial b", ""},
 			{2000 * ms, "heard", ""},
@@ -243,7 +243,7 @@ func TestHistories(t *testing.T) {
 			{2000 * ms, "heard", ""},
 			{2001 * ms, "lose a", "down"},
 		},
-		"a refusal is forgotten when nobody wants another connection": { // seed 216932
+		"a refusal is forgotten when nobody wants another connection": {
 			{0, "dial a; dialled a 1ms; lend a", ""},
 			{1000 * ms, "dial b; fail b refused", ""},
 			{1100 * ms, "unwanted", ""},
@@ -253,7 +253,7 @@ func TestHistories(t *testing.T) {
 			{0, "dial a; fail a refused", "down"},
 			{100 * ms, "unwanted", ""},
 		},
-		"a connection that had stalled ends late": { // seed 201413
+		"a connection that had stalled ends late": {
 			{0, "dial a; dialled a 1ms; send a", ""},
 			{3100 * ms, "", "ask, doubt a, ask, suspect, ask, ask, ask, ask, ask, ask, ask, ask, ask, ask, stall a"},
 			{4000 * ms, "dial b; dialled b 1ms", "ask, ask, ask, up"},

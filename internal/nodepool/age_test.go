@@ -121,9 +121,7 @@ func TestAgedStayWhileNoneCanBeHad(t *testing.T) {
 			}
 			return pipe(ctx, network, addr)
 		}
-		p, err := New(Fixed{Size: 5, Options: Options{MaxAge: age}}, dialer, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 5, Options: Options{MaxAge: age}}, dialer)
 		time.Sleep(time.Second)
 		full.Store(true)
 		for range 100 {

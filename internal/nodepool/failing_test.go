@@ -1,12 +1,16 @@
 package nodepool
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -60,20 +64,6 @@ func hangsUp(t *testing.T) string {
 		}
 	}()
 	return l.Addr().String()
-}
-
-// TestDialsAreSpaced counts the dials to a server that refuses everybody.
-func TestDialsAreSpaced(t *testing.T) {
-	t.Parallel()
-	addr := hangsUp(t)
-	p, err := New(Fixed{Size: 20, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, addr, nil)
-	require.NoError(t, err)
-	defer p.Close()
-	for range 50 {
-		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
-	}
-	until(t, "all dials have failed", func() bool { return p.Stats().Dialing == 0 })
-	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
 }
 
 // TestStalledServerIsGivenUp: without a deadline, too, a call ends.
@@ -187,4 +177,138 @@ func TestLeavingWhileTheServerFails(t *testing.T) {
 		callers.Wait()
 		require.NoError(t, p.Close())
 	}
+}
+
+var impatient = Options{StallTimeout: 100 * time.Millisecond, PingEvery: 50 * time.Millisecond}
+
+var impatientKinds = map[string]Config{
+	"fixed":    Fixed{Size: 3, Options: impatient},
+	"adaptive": Adaptive{Min: 2, Max: 3, Options: impatient},
+	"laned":    Laned{Lanes: 3, Options: impatient},
+}
+
+// TestDeadServerFailsAtOnce: once a stalled server was noticed, calls do not
+// wait for it. Nobody's command is the probe, so none has an unknown outcome,
+// and one dial at a time asks whether the server is back.
+func TestDeadServerFailsAtOnce(t *testing.T) {
+	for name, kind := range impatientKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := servers.StartServer(t, servers.Options{})
+			p := open(t, kind, server)
+			require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
+			until(t, "no dial of the beginning is left", func() bool { s := p.Stats(); return s.Open >= 2 && s.Dialing == 0 })
+			node := server.Nodes()[0]
+			require.NoError(t, node.Pause())
+			defer func() { _ = node.Resume() }()
+			stopped := time.Now()
+			require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
+			until(t, "the server counts as down", func() bool { return p.Stats().Down })
+			for range 1000 {
+				err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) // no deadline: it must not wait
+				require.ErrorIs(t, err, redislanes.ErrDown)
+				require.ErrorIs(t, err, redislanes.ErrNotSent)
+				require.ErrorIs(t, err, cause.ErrStalled)
+				require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
+				var down *cause.Down
+				require.ErrorAs(t, err, &down)
+				require.Equal(t, p.Address(), down.Addr)
+				require.WithinRange(t, down.Since, stopped.Add(-time.Second), time.Now())
+				require.LessOrEqual(t, p.Stats().Dialing, 1)
+			}
+			require.NoError(t, node.Resume())
+			until(t, "it works again", func() bool { return p.Do(context.Background(), radix.Cmd(nil, "PING")) == nil })
+			require.False(t, p.Stats().Down)
+			require.EqualValues(t, 1, p.Stats().Downs)
+		})
+	}
+}
+
+// TestQuitIsTheUsersDoing: connections that users end say nothing of the server.
+func TestQuitIsTheUsersDoing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &brief{commands: 1}
+		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
+		require.NoError(t, err)
+		for range 3 * health.SparedYoung {
+			c, err := p.Dedicate(t.Context())
+			require.NoError(t, err)
+			_, err = say(t.Context(), c, "QUIT")
+			require.NoError(t, err)
+			c.Return()
+		}
+		time.Sleep(time.Second)
+		p.main.mu.Lock()
+		require.False(t, p.main.health.MustProve(time.Now()))
+		p.main.mu.Unlock()
+		require.EqualValues(t, 3*health.SparedYoung, p.Stats().Closes[redislanes.CloseUnclean])
+		require.NoError(t, p.Close())
+		server.tasks.Wait()
+	})
+}
+
+// TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
+func TestDownErrorKeepsItsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pool{server: &server{addr: "h:1"}, health: health.New(health.Limits{}, time.Now(), 0)}
+		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
+		time.Sleep(time.Second)
+		err := p.downErrorLocked()
+		require.EqualError(t, err, "server down for 1.0 s: no answer within the stall timeout")
+		text := err.Error()
+		time.Sleep(time.Minute)
+		require.EqualError(t, err, text)
+	})
+}
+
+// TestDownTellsWhyItCannotBeDialled: connections break one by one while the server
+// refuses the password of new ones. That is the cause, which does not get better,
+// and not the end of the last connection.
+func TestDownTellsWhyItCannotBeDialled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := simulatedServer(t, time.Millisecond)
+		d.Password = "old"
+		var refuses atomic.Bool
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if !refuses.Load() {
+				return dial(ctx, network, addr)
+			}
+			client, server := net.Pipe()
+			go func() {
+				defer server.Close()
+				_, _ = readCommand(bufio.NewReader(server))
+				_, _ = io.WriteString(server, "-WRONGPASS no\r\n")
+			}()
+			return client, nil
+		}
+		p := simulated(t, Fixed{Size: 2, Options: patient}, d)
+		time.Sleep(time.Second)
+		p.main.mu.Lock()
+		members := append([]*member(nil), p.main.members...)
+		p.main.mu.Unlock()
+		require.Len(t, members, 2)
+		refuses.Store(true)
+		for _, m := range members {
+			m.lane.Fail(io.EOF)
+			synctest.Wait()
+		}
+		var refused *redislanes.HandshakeError
+		require.ErrorAs(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), &refused)
+		require.Equal(t, "AUTH", refused.Command)
+		require.EqualValues(t, 1, p.Stats().DialErrors)
+	})
+}
+
+// TestCloseIsNoOutage: the dials that Close cancels say nothing of the server.
+func TestCloseIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: silentDial}, "pipe:1", nil)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, p.Close())
+		require.False(t, p.Stats().Down)
+		require.Zero(t, p.Stats().Downs)
+	})
 }

@@ -178,9 +178,7 @@ func countOut(t *testing.T, kind Config, seed uint64) {
 // handshake and its registration is counted, too.
 func TestClosedBeforeItJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := New(Fixed{Size: 1}, simulatedServer(t, 0), "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 1}, simulatedServer(t, 0))
 		synctest.Wait()
 		m := &member{pool: p.main}
 		lane, _, err := wire.DialOwned(t.Context(), p.dialer, p.purpose, p.addr, p.main.ownerOf(m))
@@ -278,9 +276,7 @@ func TestClosedConnectionIsNotDedicated(t *testing.T) {
 			conn, err := pipe(ctx, network, addr)
 			return slowEnd{conn, letGo}, err
 		}
-		p, err := New(Fixed{Size: 1}, dialer, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 1}, dialer)
 		first, err := p.Dedicate(t.Context())
 		require.NoError(t, err)
 		lane := first.member.lane

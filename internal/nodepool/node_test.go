@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 
@@ -9,6 +10,9 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestPoolsAreMadeWhenNeeded: a node with shared connections makes its other pools when
@@ -29,9 +33,7 @@ func TestPoolsAreMadeWhenNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n, err := New(c.of, simulatedServer(t, 0), "simulated:1", nil)
-				require.NoError(t, err)
-				defer n.Close()
+				n := simulated(t, c.of, simulatedServer(t, 0))
 				require.NoError(t, n.Do(t.Context(), radix.Cmd(nil, "PING")))
 				require.Len(t, n.pools(), 1)
 				c.end(n)
@@ -45,4 +47,68 @@ func TestPoolsAreMadeWhenNeeded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFilled: waiting ends with a full pool, with the first dial that fails, and with the
+// pool.
+func TestFilled(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	for name, c := range map[string]struct {
+		settings Config
+		keeps    int
+	}{"fixed": {Fixed{Size: 7}, 7}, "adaptive": {Adaptive{Min: 3, Max: 9}, 3}, "laned": {Laned{Lanes: 2}, 2}} {
+		p := open(t, c.settings, server)
+		<-p.Filled()
+		require.GreaterOrEqual(t, p.Stats().Open, c.keeps, name)
+	}
+
+	nobody, err := New(Fixed{Size: 2}, lanes.Dialer{}, "127.0.0.1:1", nil)
+	require.NoError(t, err)
+	<-nobody.Filled()
+	require.Zero(t, nobody.Stats().Open)
+	require.NoError(t, nobody.Close())
+
+	for name, end := range map[string]func(*Node){"closed": func(n *Node) { _ = n.Close() }, "retired": (*Node).Retire} {
+		n, err := New(Fixed{Size: 2}, lanes.Dialer{NetDial: silentDial}, "127.0.0.1:1", nil)
+		require.NoError(t, err)
+		select {
+		case <-n.Filled():
+			require.Fail(t, "filled before it is "+name)
+		default:
+		}
+		end(n)
+		<-n.Filled()
+		require.NoError(t, n.Close())
+	}
+}
+
+// TestNil: a nil action or context ends in a sentence, and nothing is sent.
+func TestNil(t *testing.T) {
+	t.Parallel()
+	var none context.Context
+	for name, kind := range kinds {
+		p, err := New(kind, lanes.Dialer{}, "127.0.0.1:1", nil)
+		require.NoError(t, err)
+		for want, do := range map[string]func() error{
+			"action is nil":      func() error { return p.Do(t.Context(), nil) },
+			"context is nil":     func() error { return p.Do(none, radix.Cmd(nil, "PING")) },
+			"the context is nil": func() error { _, err := p.Dedicate(none); return err },
+		} {
+			err := do()
+			require.ErrorContains(t, err, want, name)
+			require.ErrorIs(t, err, redislanes.ErrNotSent, name)
+		}
+		require.NoError(t, p.Close())
+	}
+}
+
+// TestAddressesWithPasswords: a URL in place of an address is refused, without its password.
+func TestAddressesWithPasswords(t *testing.T) {
+	t.Parallel()
+	_, err := Dial(t.Context(), Settings{}, lanes.Dialer{}, "redis://:canary@h:1")
+	require.ErrorContains(t, err, "Dialer.Password")
+	require.NotContains(t, err.Error(), "canary")
+	_, err = NewFor(Settings{}, lanes.Dialer{Protocol: 7}, wire.Purpose{}, "127.0.0.1:1", nil)
+	require.ErrorContains(t, err, "Protocol = 7")
 }

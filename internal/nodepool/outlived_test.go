@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,9 +47,7 @@ func TestOutlivedDials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, outage := cutOff(t)
 		d.Timeout = 2 * time.Second
-		p, err := New(Fixed{Size: 3, Options: Options{MinBackoff: 100 * time.Millisecond, PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 3, Options: Options{MinBackoff: 100 * time.Millisecond, PingEvery: -1}}, d)
 		time.Sleep(time.Second)
 		served := make(chan error, 1)
 		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
@@ -84,9 +83,7 @@ func TestDialsBesideALostOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, outage := cutOff(t)
 		d.Timeout = 2 * time.Second
-		p, err := New(Fixed{Size: 2, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 2, Options: Options{PingEvery: -1}}, d)
 		time.Sleep(time.Second)
 		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
 			outage.Store(true)
@@ -113,9 +110,7 @@ func TestLostDialIsAllThatIsLeft(t *testing.T) {
 		d, resume := pausedServer(t)
 		d, outage := cutOffFrom(d)
 		d.Timeout = 2 * time.Second
-		p, err := New(Adaptive{Min: 1, Max: 2, IdleTimeout: 200 * time.Millisecond, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Adaptive{Min: 1, Max: 2, IdleTimeout: 200 * time.Millisecond, Options: Options{PingEvery: -1}}, d)
 		time.Sleep(time.Second)
 		ended := make(chan error, 1)
 		go func() {
@@ -165,9 +160,7 @@ func TestOutlivedProof(t *testing.T) {
 		}
 		d.Timeout = 100 * time.Millisecond
 		o := Options{StallTimeout: time.Second, MinBackoff: 100 * time.Millisecond, PingEvery: -1}
-		p, err := New(Fixed{Size: 2, Options: o}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 2, Options: o}, d)
 		time.Sleep(time.Second)
 		served := make(chan error, 1)
 		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
@@ -198,11 +191,9 @@ func besideStalled(t *testing.T, use func(t *testing.T, p *Node, hangUp func()))
 		defer resume()
 		ends := noted(&d)
 		o := Options{PauseTimeout: 3 * time.Second, PingEvery: -1, MaxAge: time.Minute}
-		p, err := New(Adaptive{Min: 1, Max: 2, Options: o}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Adaptive{Min: 1, Max: 2, Options: o}, d)
 		time.Sleep(2 * time.Second)
-		_, err = incr(p, 100*time.Millisecond)
+		_, err := incr(p, 100*time.Millisecond)
 		require.Error(t, err)
 		p.Renew(time.Time{}) // which leaves what is in flight where it is
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
@@ -231,5 +222,80 @@ func TestRotationBehindAStall(t *testing.T) {
 	besideStalled(t, func(t *testing.T, p *Node, _ func()) {
 		time.Sleep(2 * time.Minute)
 		require.NotZero(t, p.Stats().Closes[redislanes.CloseAged])
+	})
+}
+
+// TestFailedDialIsForgotten: a dial that failed while it was wanted is not why a connection
+// ends minutes later, when nobody has wanted another one since.
+func TestFailedDialIsForgotten(t *testing.T) {
+	t.Parallel()
+	t.Run("unanswered", func(t *testing.T) {
+		failedDial(t, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		failedDial(t, func(context.Context) error { return syscall.ECONNREFUSED })
+	})
+}
+
+func failedDial(t *testing.T, fails func(context.Context) error) {
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var failing atomic.Bool
+		ends := noted(&d)
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if failing.Load() {
+				return nil, fails(ctx)
+			}
+			return dial(ctx, network, addr)
+		}
+		d.Timeout = time.Second
+		p := simulated(t, Adaptive{Min: 1, Max: 2, IdleTimeout: time.Second, Options: Options{PingEvery: -1}}, d)
+		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error {
+			failing.Store(true)
+			_, err := incr(p, 5*time.Second)
+			require.Error(t, err, "wants a second connection")
+			return nil
+		}))
+		time.Sleep(time.Minute)
+		require.NotZero(t, p.Stats().DialErrors)
+		failing.Store(false)
+		time.Sleep(5 * time.Second) // a question may be out for as long as StallTimeout
+		require.NoError(t, p.Down(), "it has answered a question, or never been silent")
+		ends()
+		synctest.Wait()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
+	})
+}
+
+// TestLateEndOfAStalledConnection: a connection that has stalled and ends only after the
+// server has been reached again is no failure of the server, and not why a later one ends.
+func TestLateEndOfAStalledConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		ends := noted(&d)
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return lingering{conn}, err
+		}
+		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PauseTimeout: 3 * time.Second, PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer time.Sleep(lingers) // until connections have ended
+		defer p.Close()
+		_, err = incr(p, 100*time.Millisecond)
+		require.Error(t, err)
+		time.Sleep(5*time.Second + lingers)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseStalled])
+		ends()
+		synctest.Wait()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
 	})
 }

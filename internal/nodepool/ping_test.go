@@ -110,9 +110,7 @@ func TestPingFillsALane(t *testing.T) {
 // that is answered, and count as load that no caller makes.
 func TestNoPingBetweenReplyAndRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := New(Fixed{Size: 1}, simulatedServer(t, time.Millisecond), "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 1}, simulatedServer(t, time.Millisecond))
 		time.Sleep(time.Second) // it is connected
 		p.main.mu.Lock()
 		m := p.main.members[0]
@@ -154,9 +152,7 @@ func TestUnansweredPingIsPassedOver(t *testing.T) {
 			conn, err := dial(ctx, network, addr)
 			return &deafened{Conn: conn, last: last}, err
 		}
-		p, err := New(Fixed{Size: 2, Options: Options{PingEvery: time.Second}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 2, Options: Options{PingEvery: time.Second}}, d)
 		first, err := p.Dedicate(t.Context())
 		require.NoError(t, err)
 		second, err := p.Dedicate(t.Context())
@@ -178,4 +174,45 @@ func TestUnansweredPingIsPassedOver(t *testing.T) {
 		require.NoError(t, err, "the replacement")
 		other.Return()
 	})
+}
+
+// TestIdleConnectionsArePinged: a server that has stopped is noticed without
+// any caller's command.
+func TestIdleConnectionsArePinged(t *testing.T) {
+	for name, kind := range impatientKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := servers.StartServer(t, servers.Options{})
+			p := open(t, kind, server)
+			until(t, "it is connected", func() bool { return p.Stats().Open >= 2 })
+			node := server.Nodes()[0]
+			require.NoError(t, node.Pause())
+			defer func() { _ = node.Resume() }()
+			until(t, "the server counts as down", func() bool { return p.Stats().Down })
+			require.Positive(t, p.Stats().Closes[redislanes.CloseStalled])
+			require.NoError(t, node.Resume())
+			until(t, "it is connected again", func() bool { return p.Stats().Open >= 2 })
+		})
+	}
+}
+
+// TestPingsAreNotUse: a connection that is only pinged is idle, so that an
+// adaptive pool still shrinks.
+func TestPingsAreNotUse(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Adaptive{Min: 1, Max: 4, IdleTimeout: 300 * time.Millisecond,
+		Options: Options{PingEvery: 10 * time.Millisecond}}, server)
+	ctx := within(t, 20*time.Second)
+	var lent []*Dedicated
+	for range 4 {
+		l, err := p.Dedicate(ctx)
+		require.NoError(t, err)
+		lent = append(lent, l)
+	}
+	for _, l := range lent {
+		l.Return()
+	}
+	until(t, "the pool has shrunk", func() bool { return p.Stats().Open == 1 })
+	require.EqualValues(t, 3, p.Stats().Closes[redislanes.CloseIdle])
 }

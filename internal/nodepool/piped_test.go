@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -109,17 +108,6 @@ func TestIdleDedicatedClose(t *testing.T) {
 	})
 }
 
-// TestPauseEndsWithItsReason: a restart ends all connections of a pool that has just opened. They died young, so
-// dials are spaced, but not for longer than that says something.
-func TestPauseEndsWithItsReason(t *testing.T) {
-	overPipes(t, Fixed{Size: 50, Options: Options{MaxBackoff: time.Hour}}, lanes.Dialer{}, func(t *testing.T, p *Node, s *piped) {
-		time.Sleep(100 * time.Millisecond)
-		require.Equal(t, 50, s.cut())
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 50, p.Stats().Open)
-	})
-}
-
 // TestRestoreWithOldCredentials: a token may have ended since the connection was dialled, so a connection
 // that its user has changed is closed, and nobody tries to log in with that token. A fixed password does
 // not end, and the token of a new connection has not ended because that of others has.
@@ -154,35 +142,4 @@ func TestRestoreWithOldCredentials(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestReplaceIsNotSpaced: Replace does not keep the pause between two calls of Renew.
-func TestReplaceIsNotSpaced(t *testing.T) {
-	overPipes(t, Laned{Lanes: 2}, lanes.Dialer{}, func(t *testing.T, p *Node, _ *piped) {
-		time.Sleep(time.Second)
-		for i, renew := range []func(){func() { p.Renew(time.Time{}) }, func() { p.Renew(time.Time{}) }, p.Replace} {
-			renew()
-			time.Sleep(100 * time.Millisecond)
-			require.Equal(t, []uint64{2, 2, 4}[i], p.Stats().Closes[redislanes.CloseRenewed])
-		}
-		// A reply to what was sent before says nothing of the connections that there are now.
-		require.True(t, p.Renew(time.Now().Add(-time.Second)))
-		time.Sleep(100 * time.Millisecond)
-		require.EqualValues(t, 4, p.Stats().Closes[redislanes.CloseRenewed])
-	})
-}
-
-// TestCloseIsNoOutage: the dials that Close cancels say nothing of the server.
-func TestCloseIsNoOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}, "pipe:1", nil)
-		require.NoError(t, err)
-		synctest.Wait()
-		require.NoError(t, p.Close())
-		require.False(t, p.Stats().Down)
-		require.Zero(t, p.Stats().Downs)
-	})
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // TestManyCallers: every caller gets its own replies, and no pool has more
@@ -41,38 +43,6 @@ func TestManyCallers(t *testing.T) {
 			until(t, "nothing is in flight", func() bool { return p.Quiet() })
 		})
 	}
-}
-
-// TestWaitersAreServedInOrder blocks the only connection and queues commands
-// one after the other.
-func TestWaitersAreServedInOrder(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Fixed{Size: 1}, server)
-	ctx := within(t, 20*time.Second)
-	conn, err := p.Dedicate(ctx)
-	require.NoError(t, err)
-	before := p.Stats().WaitCount // Lend may have waited for the dial
-	var wg sync.WaitGroup
-	for i := range 20 {
-		wg.Go(func() {
-			if err := p.Do(ctx, radix.FlatCmd(nil, "RPUSH", "order", i)); err != nil {
-				t.Error(err)
-			}
-		})
-		until(t, "the command waits", func() bool { return p.Stats().Waiters == i+1 })
-	}
-	require.Equal(t, 1, p.Stats().InUse)
-	conn.Return()
-	wg.Wait()
-	s := p.Stats() // LRANGE may have to wait until the connection is free
-	var order []int
-	require.NoError(t, p.Do(ctx, radix.Cmd(&order, "LRANGE", "order", "0", "-1")))
-	for i, n := range order {
-		require.Equal(t, i, n)
-	}
-	require.EqualValues(t, 20, s.WaitCount-before)
-	require.Positive(t, s.WaitTime)
 }
 
 func TestExhausted(t *testing.T) {
@@ -112,25 +82,6 @@ func TestExhausted(t *testing.T) {
 func lendError(ctx context.Context, p *Node) error {
 	_, err := p.Dedicate(ctx)
 	return err
-}
-
-// TestLeavingTheQueue: who leaves at the deadline is told that nothing was
-// sent, and nothing is sent later.
-func TestLeavingTheQueue(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Fixed{Size: 1}, server)
-	conn, err := p.Dedicate(within(t, 5*time.Second))
-	require.NoError(t, err)
-	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	err = p.Do(short, radix.Cmd(nil, "SET", "left", "1"))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	require.ErrorIs(t, lendError(short, p), context.DeadlineExceeded)
-	require.Zero(t, p.Stats().Waiters)
-	conn.Return()
-	require.Empty(t, get(t, p, "left"))
 }
 
 func TestAdaptiveGrowsAndShrinks(t *testing.T) {
@@ -180,5 +131,73 @@ func TestLending(t *testing.T) {
 			require.Equal(t, "in 0", get(t, p, name))
 			require.Zero(t, p.Stats().Dedicated)
 		})
+	}
+}
+
+// BenchmarkPool makes requests of one command, with callers that find a connection
+// free and with more than may be in flight, which wait.
+func BenchmarkPool(b *testing.B) {
+	server := servers.StartServer(b, servers.Options{})
+	for _, c := range []struct {
+		name    string
+		config  Config
+		callers int
+	}{
+		{"fixed-free", Fixed{Size: 4}, 1},
+		{"fixed-wait", Fixed{Size: 4}, 64},
+		{"laned-free", Laned{Lanes: 4}, 64},
+		{"laned-wait", Laned{Lanes: 4, MaxInFlight: 8}, 128},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			p := open(b, c.config, server)
+			var callers sync.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range c.callers {
+				callers.Go(func() { ask(b, p, b.N/c.callers+min(1, max(0, b.N%c.callers-i))) })
+			}
+			callers.Wait()
+		})
+	}
+}
+
+// ask makes so many requests, one after the other.
+func ask(b *testing.B, p *Node, n int) {
+	command := resp.AppendCommand(nil, "INCR", "k")
+	call, batch := wire.NewCall(), new(wire.Batch)
+	for range n {
+		batch.Reset(call, command)
+		batch.Add(0, len(command))
+		wire.RoundTrip(b.Context(), p, batch)
+		if _, err := batch.Reply(0); err != nil {
+			b.Error(err)
+			return
+		}
+	}
+}
+
+// TestSlowCommandsHoldNobodyUp: while commands on some connections get no reply,
+// those on another one do, and so does everything that the pool is asked.
+func TestSlowCommandsHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Fixed{Size: 3}, server)
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	slow := make(chan error, 2)
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
+	for range cap(slow) {
+		go func() { slow <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
+	}
+	until(t, "two connections wait for their replies", func() bool { return p.Stats().InUse == 2 })
+	for range 100 { // they take microseconds; a lock would cost seconds
+		fast, cancel := context.WithTimeout(ctx, time.Second)
+		require.NoError(t, p.Do(fast, radix.Cmd(nil, "PING")))
+		cancel()
+	}
+	require.Equal(t, 2, p.Stats().InUse)
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
+	for range cap(slow) {
+		require.NoError(t, <-slow)
 	}
 }

@@ -1,13 +1,24 @@
 package nodepool
 
 import (
+	"context"
 	"math/rand/v2"
+	"net"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestQueueModel: waiters leave a queue from any place, and those that are left keep their order. A
@@ -59,4 +70,176 @@ func TestQueueModel(t *testing.T) {
 		}
 	}
 	require.Greater(t, found, 1_000)
+}
+
+// TestLeavingTheQueueIsCheap: it costs the last of a long queue as much as the
+// first, since it is done under the lock.
+func TestLeavingTheQueueIsCheap(t *testing.T) {
+	t.Parallel()
+	options := Options{MaxWaiters: 1 << 20, StallTimeout: time.Hour}
+	dialer := lanes.Dialer{NetDial: silentDial, Timeout: time.Hour} // the dial lasts as long as the test
+	p := simulated(t, Fixed{Size: 1, Options: options}, dialer)
+	const users = 30_000
+	leave := func(backwards bool) (took time.Duration) {
+		waiting := make([]*waiter, users)
+		for i := range waiting {
+			var err error
+			_, waiting[i], err = exclusiveIn(p).takeOrWait()
+			require.NoError(t, err)
+		}
+		if backwards {
+			slices.Reverse(waiting)
+		}
+		began := time.Now()
+		for _, w := range waiting {
+			if err := exclusiveIn(p).leaveQueue(w, context.DeadlineExceeded); err == nil {
+				t.Error("it left without an error")
+			}
+		}
+		return time.Since(began)
+	}
+	cheap := false
+	for i := 0; i < 5 && !cheap; i++ { // others may take the processors at any time
+		first := leave(false)
+		last := leave(true)
+		t.Logf("in order %v, backwards %v", first, last)
+		cheap = last < 5*first+time.Second/5
+	}
+	require.True(t, cheap, "the last one to come looks through all others")
+	require.Zero(t, p.Stats().Waiters)
+}
+
+// silentDial gets no answer.
+func silentDial(ctx context.Context, _, _ string) (net.Conn, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// markedSlow marks batches as slow.
+type markedSlow struct {
+	*Node
+	slow bool
+}
+
+func (s markedSlow) Submit(b *wire.Batch) (mine bool) {
+	b.SetSlow(s.slow)
+	return s.Node.Submit(b)
+}
+
+// TestDeadlineInTheQueue: whose context ends in a pool's queue is told for how
+// long it has waited, and for what.
+func TestDeadlineInTheQueue(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  Config
+		slow  bool // the commands travel on lanes for those
+		holds int  // how many keep all in use
+		want  string
+	}{
+		"fixed": {Fixed{Size: 2}, false, 2, "waited 100ms, 2 of 2 in use, 6 waiting: context deadline exceeded"},
+		"laned": {Laned{Lanes: 2, MaxInFlight: 3}, false, 6, "waited 100ms, 6 of 6 in flight, 6 waiting: context deadline exceeded"},
+		"slow": {Laned{SlowLanes: 1, MaxInFlight: 2}, true, 2,
+			"waited 100ms, 2 of 2 in flight for slow commands, 6 waiting: context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, c.kind, time.Second)
+				do := func(ctx context.Context) error {
+					r, err := wire.Encode(radix.Cmd(nil, "INCR", "k"))
+					require.NoError(t, err)
+					return r.Exchange(ctx, markedSlow{w.Node, c.slow}, nil)
+				}
+				var callers sync.WaitGroup
+				for range c.holds {
+					callers.Go(func() { assert.NoError(t, do(t.Context())) })
+				}
+				time.Sleep(10 * time.Millisecond)
+				errs := make(chan error, 6)
+				short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				for range cap(errs) {
+					go func() { errs <- do(short) }()
+				}
+				var texts []string
+				for range cap(errs) {
+					err := <-errs
+					assert.ErrorIs(t, err, redislanes.ErrNotSent)
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+					var wait *cause.Wait
+					if assert.ErrorAs(t, err, &wait) {
+						texts = append(texts, wait.Error())
+						assert.Contains(t, err.Error(), wait.Error())
+						assert.Contains(t, err.Error(), w.Address())
+					}
+				}
+				assert.Contains(t, texts, c.want)
+				callers.Wait()
+			})
+		})
+	}
+}
+
+// TestDeadlineWhileDialling: nothing is in use yet, and the error says why.
+func TestDeadlineWhileDialling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dialer := lanes.Dialer{NetDial: silentDial}
+		p, err := New(Fixed{Size: 2}, dialer, "silent:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err = p.Dedicate(short)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		require.EqualError(t, err, "redislanes: silent:1: not sent: waited 20ms, 0 of 2 in use, 2 being dialled, 1 waiting: context deadline exceeded")
+	})
+}
+
+// TestWaitersAreServedInOrder blocks the only connection and queues commands
+// one after the other.
+func TestWaitersAreServedInOrder(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Fixed{Size: 1}, server)
+	ctx := within(t, 20*time.Second)
+	conn, err := p.Dedicate(ctx)
+	require.NoError(t, err)
+	before := p.Stats().WaitCount // Lend may have waited for the dial
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := p.Do(ctx, radix.FlatCmd(nil, "RPUSH", "order", i)); err != nil {
+				t.Error(err)
+			}
+		})
+		until(t, "the command waits", func() bool { return p.Stats().Waiters == i+1 })
+	}
+	require.Equal(t, 1, p.Stats().InUse)
+	conn.Return()
+	wg.Wait()
+	s := p.Stats() // LRANGE may have to wait until the connection is free
+	var order []int
+	require.NoError(t, p.Do(ctx, radix.Cmd(&order, "LRANGE", "order", "0", "-1")))
+	for i, n := range order {
+		require.Equal(t, i, n)
+	}
+	require.EqualValues(t, 20, s.WaitCount-before)
+	require.Positive(t, s.WaitTime)
+}
+
+// TestLeavingTheQueue: who leaves at the deadline is told that nothing was
+// sent, and nothing is sent later.
+func TestLeavingTheQueue(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Fixed{Size: 1}, server)
+	conn, err := p.Dedicate(within(t, 5*time.Second))
+	require.NoError(t, err)
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err = p.Do(short, radix.Cmd(nil, "SET", "left", "1"))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
+	require.ErrorIs(t, lendError(short, p), context.DeadlineExceeded)
+	require.Zero(t, p.Stats().Waiters)
+	conn.Return()
+	require.Empty(t, get(t, p, "left"))
 }

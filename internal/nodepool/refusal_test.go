@@ -1,8 +1,6 @@
 package nodepool
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,12 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestFailFastKnowsWhoIsBack: a connection whose reply has arrived is not in use,
@@ -103,94 +98,38 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	require.True(t, p.fullLocked())
 }
 
-// TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown
-// that the server makes nobody wait. Each unanswered dial took twice as long as the last.
-func TestEachUnansweredDialIsNoticed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := new(holder)
-		p := h.pool(t, Laned{Lanes: 1, MaxDedicated: 8})
-		for range 5 {
-			conn, err := p.Dedicate(t.Context())
-			require.NoError(t, err)
-			defer conn.Return()
-			h.lose(true)
-			began := time.Now()
-			_, err = p.Dedicate(t.Context())
-			require.ErrorIs(t, err, cause.ErrSuspect)
-			require.Less(t, time.Since(began), 3*health.MinSilence)
-			h.lose(false)
-			time.Sleep(5 * time.Second)
-			again, err := p.Dedicate(t.Context())
-			require.NoError(t, err)
-			require.NoError(t, again.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-			again.Return()
-		}
-	})
-}
-
-// TestDialsThatTimeOutBesideDedicatedConnections: dials that are given up before the pool wonders
-// are one silence, whatever the random pauses between them.
-func TestDialsThatTimeOutBesideDedicatedConnections(t *testing.T) {
-	for range 5 {
-		synctest.Test(t, dialsTimeOutBesideADedicatedConnection)
+// TestRefusalTakesNoLock: under overload most are refused, and those must not
+// queue for the lock of those who are served, or they overrun their deadlines.
+func TestRefusalTakesNoLock(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Laned{Lanes: 1, MaxInFlight: 1, Options: Options{MaxWaiters: 1}}, server)
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
+	served := make(chan error, 2)
+	for range cap(served) {
+		go func() { served <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	}
-}
-
-func dialsTimeOutBesideADedicatedConnection(t *testing.T) {
-	h := new(holder)
-	h.cond, h.holds = sync.NewCond(&h.mu), nothing
-	p, err := New(Laned{Lanes: 1}, lanes.Dialer{NetDial: h.dial, Timeout: 100 * ms}, "simulated:1", nil)
-	require.NoError(t, err)
-	defer h.tasks.Wait()
-	defer p.Close()
-	conn, err := p.Dedicate(t.Context())
-	require.NoError(t, err)
-	defer conn.Return()
-	h.lose(true)
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	_, err = p.Dedicate(ctx)
-	require.ErrorIs(t, err, cause.ErrSuspect)
-	require.Less(t, time.Since(began), time.Second)
-	h.lose(false)
-	time.Sleep(5 * time.Second)
-	again, err := p.Dedicate(t.Context())
-	require.NoError(t, err, "the server answers again")
-	again.Return()
-}
-
-// TestUnansweredDialBesideDedicatedConnections: those who wait for a dial that is not
-// answered learn so as soon as if none were lent, unless what is lent shows life.
-func TestUnansweredDialBesideDedicatedConnections(t *testing.T) {
-	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2}, "adaptive": Adaptive{Max: 2}, "laned": Laned{Lanes: 1}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				h := new(holder)
-				p := h.pool(t, kind)
-				conn, err := p.Dedicate(t.Context())
-				require.NoError(t, err)
-				time.Sleep(time.Second)
-				if name == "fixed" { // its second connection is there
-					second, err := p.Dedicate(t.Context())
-					require.NoError(t, err)
-					h.lose(true)
-					require.NoError(t, second.Close())
-					second.Return()
-				}
-				h.lose(true)
-				began := time.Now()
-				_, err = p.Dedicate(t.Context())
-				require.ErrorIs(t, err, cause.ErrSuspect)
-				require.Less(t, time.Since(began), time.Second)
-				h.lose(false)
-				time.Sleep(5 * time.Second)
-				again, err := p.Dedicate(t.Context())
-				require.NoError(t, err, "the server answers again")
-				again.Return()
-				conn.Return()
-			})
-		})
+	until(t, "one is in flight and one waits", func() bool {
+		s := p.Stats()
+		return s.InFlight == 1 && s.Waiters == 1
+	})
+	refused := make(chan error, 1)
+	p.main.mu.Lock()
+	go func() { refused <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
+	select {
+	case err := <-refused:
+		p.main.mu.Unlock()
+		require.ErrorIs(t, err, redislanes.ErrExhausted)
+		require.ErrorContains(t, err, "1 callers waiting")
+	case <-ctx.Done():
+		p.main.mu.Unlock()
+		t.Fatal("who is refused waits for the lock")
+	}
+	require.EqualValues(t, 1, p.Stats().Exhausted)
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
+	for range cap(served) {
+		require.NoError(t, <-served)
 	}
 }

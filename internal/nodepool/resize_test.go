@@ -1,10 +1,15 @@
 package nodepool
 
 import (
+	"context"
+	"errors"
+	"io"
+	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -128,4 +133,72 @@ func TestPeakOfLanes(t *testing.T) {
 	wg.Wait()
 	require.Equal(t, 20, sharedIn(p).load.TakePeak(), "they were in flight since the last look")
 	require.Zero(t, sharedIn(p).load.TakePeak())
+}
+
+// TestCallersThatGoFromLaneToLane: the load is how many batches are in flight at a
+// time, however many lanes they visit. Peaks of lanes, added up, are 16 here, and
+// kept the pool at 16 lanes for three callers.
+func TestCallersThatGoFromLaneToLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Laned{Lanes: 2, MaxLanes: 16, MaxInFlight: 2, Strategy: lanes.RoundRobin, IdleTimeout: 2 * time.Second},
+			10*time.Millisecond)
+		w.run(time.Second, 60, always(60), w.command)
+		require.Equal(t, 16, w.Stats().Open)
+		w.run(8*time.Second, 3, always(3), w.command)
+		require.Zero(t, sharedIn(w.Node).load.Now())
+		s := w.Stats()
+		require.Equal(t, []int{2, 2}, []int{s.Target, s.Open})
+		require.EqualValues(t, 1, s.Shrinks)
+		require.Equal(t, 0.09, math.Round(100*s.LastResize.Saturation)/100, "3 of 32")
+	})
+}
+
+// TestLostLanesAreNoLoad: what was in flight on lanes that broke is no part of the
+// load any more, nor is what an abandoned call left on them.
+func TestLostLanesAreNoLoad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Laned{Lanes: 2, MaxLanes: 4, Strategy: lanes.RoundRobin, Options: patient}, time.Minute)
+		time.Sleep(time.Second)
+		var callers sync.WaitGroup
+		for range 6 {
+			callers.Go(func() {
+				if err := w.command(0); !errors.Is(err, redislanes.ErrUnknownOutcome) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		brief, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, w.Do(brief, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
+		require.Equal(t, 7, sharedIn(w.Node).load.Now())
+		w.main.mu.Lock()
+		first := w.main.members[0].lane
+		w.main.mu.Unlock()
+		first.Fail(io.EOF)
+		synctest.Wait()
+		left := sharedIn(w.Node).load.Now()
+		require.Contains(t, []int{3, 4}, left, "on the other lane")
+		require.NoError(t, w.Close())
+		callers.Wait()
+		require.Zero(t, sharedIn(w.Node).load.Now())
+	})
+}
+
+// TestLoadIsWhatIsInFlight: a caller that has its reply, and makes its next
+// request before the connection is free again, is one caller and not two.
+func TestLoadIsWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	p := open(t, Adaptive{Min: 1, Max: 2}, servers.StartServer(t, servers.Options{}))
+	_ = get(t, p, "k")
+	until(t, "the connection is idle", func() bool { return p.Stats().Idle == 1 })
+	p.main.mu.Lock()
+	defer p.main.mu.Unlock()
+	m := p.main.members[0]
+	m.state = busy // as long as its lane has not told the pool
+	require.Zero(t, p.main.loadLocked())
+	m.state = dedicated
+	require.Equal(t, 1, p.main.loadLocked())
+	m.state = isIdle
 }

@@ -328,9 +328,7 @@ func TestDownIsNoQuietTime(t *testing.T) {
 			}
 			return dial(ctx, network, addr)
 		}
-		p, err := New(Adaptive{Min: 2, Max: 30}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Adaptive{Min: 2, Max: 30}, d)
 		w := &world{Node: p, t: t, begin: time.Now()}
 		w.run(5*time.Second, 20, always(20), w.command)
 		target := w.Stats().Target

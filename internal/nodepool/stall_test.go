@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,9 +74,7 @@ func TestPausedServerIsNotStalled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, resume := pausedServer(t)
 				defer resume()
-				p, err := New(kind, d, "simulated:1", nil)
-				require.NoError(t, err)
-				defer p.Close()
+				p := simulated(t, kind, d)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 				done := make(chan error, 2)
 				for range cap(done) {
@@ -110,12 +107,10 @@ func TestPauseTimeout(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, resume := pausedServer(t)
 				defer resume()
-				p, err := New(kind, d, "simulated:1", nil)
-				require.NoError(t, err)
-				defer p.Close()
+				p := simulated(t, kind, d)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 				began := time.Now()
-				err = p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
+				err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
 				require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 				require.ErrorIs(t, err, cause.ErrStalled)
 				require.InDelta(t, 20, time.Since(began).Seconds(), 2, "PauseTimeout, and up to two looks")
@@ -293,9 +288,7 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 			conn, err := dial(ctx, network, addr)
 			return lingering{conn}, err
 		}
-		p, err := New(Fixed{Size: 1, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
+		p := simulated(t, Fixed{Size: 1, Options: Options{PingEvery: -1}}, d)
 		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
 			go func() { _ = conn.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
 			time.Sleep(time.Millisecond)
@@ -303,104 +296,5 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 		}))
 		time.Sleep(5 * time.Second)
 		require.EqualValues(t, 2, dials.Load(), "the first connection and the one in its place")
-	})
-}
-
-// TestSlowDialIsNoSlowTrip: what is usual of a server that has been sent nothing but its
-// handshake is how long that took, and not what it takes to connect.
-func TestSlowDialIsNoSlowTrip(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			time.Sleep(100 * time.Millisecond)
-			return dial(ctx, network, addr)
-		}
-		p, err := New(Fixed{Size: 1}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
-		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error { return nil }))
-		p.main.mu.Lock()
-		defer p.main.mu.Unlock()
-		require.Less(t, p.main.health.Usual(), 10*time.Millisecond)
-	})
-}
-
-// TestFailedDialIsForgotten: a dial that failed while it was wanted is not why a connection
-// ends minutes later, when nobody has wanted another one since.
-func TestFailedDialIsForgotten(t *testing.T) {
-	t.Parallel()
-	t.Run("unanswered", func(t *testing.T) {
-		failedDial(t, func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		})
-	})
-	t.Run("refused", func(t *testing.T) {
-		failedDial(t, func(context.Context) error { return syscall.ECONNREFUSED })
-	})
-}
-
-func failedDial(t *testing.T, fails func(context.Context) error) {
-	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		var failing atomic.Bool
-		ends := noted(&d)
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if failing.Load() {
-				return nil, fails(ctx)
-			}
-			return dial(ctx, network, addr)
-		}
-		d.Timeout = time.Second
-		p, err := New(Adaptive{Min: 1, Max: 2, IdleTimeout: time.Second, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
-		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error {
-			failing.Store(true)
-			_, err := incr(p, 5*time.Second)
-			require.Error(t, err, "wants a second connection")
-			return nil
-		}))
-		time.Sleep(time.Minute)
-		require.NotZero(t, p.Stats().DialErrors)
-		failing.Store(false)
-		time.Sleep(5 * time.Second) // a question may be out for as long as StallTimeout
-		require.NoError(t, p.Down(), "it has answered a question, or never been silent")
-		ends()
-		synctest.Wait()
-		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
-	})
-}
-
-// TestLateEndOfAStalledConnection: a connection that has stalled and ends only after the
-// server has been reached again is no failure of the server, and not why a later one ends.
-func TestLateEndOfAStalledConnection(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		ends := noted(&d)
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			return lingering{conn}, err
-		}
-		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PauseTimeout: 3 * time.Second, PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer time.Sleep(lingers) // until connections have ended
-		defer p.Close()
-		_, err = incr(p, 100*time.Millisecond)
-		require.Error(t, err)
-		time.Sleep(5*time.Second + lingers)
-		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseStalled])
-		ends()
-		synctest.Wait()
-		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
 	})
 }

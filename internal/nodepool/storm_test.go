@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -213,5 +214,114 @@ func TestRefusedProofIsNotCounted(t *testing.T) {
 		require.Equal(t, 1, p.Stats().Open)
 		require.Empty(t, p.Stats().ErrorReplies)
 		require.NoError(t, p.Close())
+	})
+}
+
+// TestDialsAreSpaced counts the dials to a server that refuses everybody.
+func TestDialsAreSpaced(t *testing.T) {
+	t.Parallel()
+	addr := hangsUp(t)
+	p, err := New(Fixed{Size: 20, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, addr, nil)
+	require.NoError(t, err)
+	defer p.Close()
+	for range 50 {
+		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
+	}
+	until(t, "all dials have failed", func() bool { return p.Stats().Dialing == 0 })
+	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
+}
+
+// TestRefusalsThatPass: a server that refuses the handshake for now is dialled again as
+// one that cannot be reached, and one that refuses it for good slowly.
+func TestRefusalsThatPass(t *testing.T) {
+	for text, quick := range map[string]bool{
+		"BUSY Redis is busy running a script.":                    true,
+		"ERR max number of clients + cluster connections reached": true,
+		"upstream failure": true,
+		"WRONGPASS invalid username-password pair or user is disabled.": false,
+		"NOAUTH Authentication required.":                               false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var dials atomic.Int32
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				dials.Add(1)
+				ours, theirs := net.Pipe()
+				go func() {
+					defer theirs.Close()
+					_, _ = bufio.NewReader(theirs).ReadString('\n')
+					_, _ = io.WriteString(theirs, "-"+text+"\r\n")
+				}()
+				return ours, nil
+			}
+			p := simulated(t, Laned{Lanes: 1}, lanes.Dialer{NetDial: dial, NoSetInfo: true})
+			var refused *redislanes.HandshakeError
+			require.ErrorAs(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), &refused)
+			time.Sleep(400 * time.Millisecond)
+			require.Equal(t, quick, dials.Load() > 2, "%s: %d dials", text, dials.Load())
+		})
+	}
+}
+
+// TestBusyServerIsUsedSoon: a server that answers each dial with BUSY or LOADING is used within
+// 100 ms once it has finished, however long it took.
+func TestBusyServerIsUsedSoon(t *testing.T) {
+	texts := []string{"BUSY Redis is busy running a script.", "LOADING Redis is loading the dataset in memory"}
+	for _, text := range slices.Repeat(texts, 5) { // pauses have a random part
+		synctest.Test(t, func(t *testing.T) {
+			var finished atomic.Bool
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go func() {
+					defer theirs.Close()
+					for in := bufio.NewReader(theirs); ; {
+						for range 3 { // the lines of PING
+							if _, err := in.ReadString('\n'); err != nil {
+								return
+							}
+						}
+						reply := "-" + text + "\r\n"
+						if finished.Load() {
+							reply = "+PONG\r\n"
+						}
+						_, _ = io.WriteString(theirs, reply)
+					}
+				}()
+				return ours, nil
+			}
+			p := simulated(t, Laned{Lanes: 1}, lanes.Dialer{NetDial: dial, NoSetInfo: true})
+			require.Error(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+			time.Sleep(30 * time.Second)
+			finished.Store(true)
+			time.Sleep(101 * time.Millisecond)
+			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), text)
+		})
+	}
+}
+
+// TestRefusedHandshakesAreSlow: a server that refuses a password is not asked
+// over and over.
+func TestRefusedHandshakesAreSlow(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{Password: "right"})
+	p, err := New(Laned{Lanes: 4, Options: Options{MinBackoff: time.Nanosecond, MaxBackoff: time.Hour}},
+		lanes.Dialer{Password: "wrong"}, server.Addrs()[0], nil)
+	require.NoError(t, err)
+	defer p.Close()
+	until(t, "all dials have failed", func() bool { s := p.Stats(); return s.DialErrors > 0 && s.Dialing == 0 })
+	for range 100 {
+		var refused *redislanes.HandshakeError
+		require.ErrorAs(t, p.Do(context.Background(), radix.Cmd(nil, "PING")), &refused)
+	}
+	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
+}
+
+// TestPauseEndsWithItsReason: a restart ends all connections of a pool that has just opened. They died young, so
+// dials are spaced, but not for longer than that says something.
+func TestPauseEndsWithItsReason(t *testing.T) {
+	overPipes(t, Fixed{Size: 50, Options: Options{MaxBackoff: time.Hour}}, lanes.Dialer{}, func(t *testing.T, p *Node, s *piped) {
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, 50, s.cut())
+		time.Sleep(2 * time.Second)
+		require.Equal(t, 50, p.Stats().Open)
 	})
 }

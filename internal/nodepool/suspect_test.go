@@ -288,57 +288,6 @@ func TestPausedServerIsNotSuspect(t *testing.T) {
 	}
 }
 
-// TestUnansweredDialIsSilence: where no connection is left, and a dial gets no
-// answer, callers do not wait for the dial's end either.
-func TestUnansweredDialIsSilence(t *testing.T) {
-	for name, c := range map[string]struct {
-		known bool // the server was reached before
-		limit time.Duration
-	}{"known": {true, 750 * ms}, "never reached": {false, 3200 * ms}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				h := new(holder)
-				p := h.pool(t, Laned{})
-				transaction := func() error {
-					ctx, cancel := context.WithTimeout(t.Context(), 100*ms)
-					defer cancel()
-					return p.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-						return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
-					}))
-				}
-				if c.known {
-					require.NoError(t, transaction())
-				}
-				h.hold(everything)
-				frozen := time.Now()
-				for time.Since(frozen) < c.limit {
-					require.Error(t, transaction())
-					time.Sleep(ms)
-				}
-				for range 100 {
-					began := time.Now()
-					err := transaction()
-					require.ErrorIs(t, err, cause.ErrSuspect)
-					require.Equal(t, began, time.Now())
-					var down *cause.Down
-					require.ErrorAs(t, err, &down)
-					require.WithinDuration(t, frozen, down.Since, 200*ms)
-				}
-				time.Sleep(10 * time.Second) // the dial has failed
-				var down *cause.Down
-				require.ErrorAs(t, transaction(), &down)
-				if c.known { // else it is the pool's own lanes whose dials have failed
-					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")
-				}
-				h.hold(nothing)
-				time.Sleep(10 * time.Second)
-				require.NoError(t, transaction())
-			})
-		})
-	}
-}
-
 // TestBlockedUsersAreNotSilence: a connection that is lent may be silent.
 func TestBlockedUsersAreNotSilence(t *testing.T) {
 	for name, kind := range suspiciousKinds {

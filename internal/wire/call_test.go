@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -107,5 +108,54 @@ func TestCallIsUsedAgain(t *testing.T) {
 		if round%2 == 0 {
 			ends.Wait() // else some may still be on their way out
 		}
+	}
+}
+
+// One wake-up for a call, in whatever order its batches end.
+func TestCallOfSeveralBatches(t *testing.T) {
+	addr := scripted(t, (*peer).echo)
+	open, closed := dial(t, addr), dial(t, addr)
+	require.NoError(t, closed.Close())
+	call := NewCall()
+	a, b, c := new(Batch), new(Batch), new(Batch)
+	for range 100 { // the same memory again and again
+		a.fill(call, []string{"ECHO", "a"})
+		b.fill(call, []string{"ECHO", "b"}, []string{"NOPE"})
+		c.fill(call, []string{"ECHO", "c"})
+		call.Begin(3)
+		require.True(t, open.Submit(a))
+		require.True(t, open.Submit(b))
+		require.False(t, closed.Submit(c))
+		mine := []*Batch{a, b}
+		Flush(mine)
+		for _, b := range mine {
+			b.read(within(t, patience))
+		}
+		require.NoError(t, call.Wait(within(t, patience)))
+		require.Equal(t, []string{"$1\r\na\r\n"}, a.texts())
+		require.Equal(t, []string{"$1\r\nb\r\n", "+OK\r\n"}, b.texts())
+		require.True(t, c.Failed())
+		require.True(t, c.HasError())
+		require.False(t, a.HasError() || b.HasError())
+	}
+}
+
+func TestBatchOfScatteredCommands(t *testing.T) {
+	arena := []byte("aabbbcdddd")
+	b := new(Batch)
+	b.Reset(NewCall(), arena)
+	for _, s := range []span{{0, 2}, {2, 5}, {6, 10}, {5, 6}} {
+		b.Add(s.from, s.to)
+	}
+	var got []string
+	for command := range b.Each(b.arena) {
+		got = append(got, string(command))
+	}
+	assert.Equal(t, []string{"aa", "bbb", "dddd", "c"}, got)
+	assert.Equal(t, 4, b.Len())
+	assert.Len(t, b.runs, 3, "neighbours are copied at once")
+	b.start = 100
+	for stream, want := range map[uint64]int{0: 0, 101: 0, 102: 1, 104: 1, 105: 2, 109: 3, 110: 4, 1000: 4} {
+		assert.Equal(t, want, b.handedAt(stream), "up to %d", stream)
 	}
 }

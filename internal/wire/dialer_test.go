@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -125,4 +128,119 @@ func TestDialerDefaults(t *testing.T) {
 	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, KeepAlive: -1, Limits: lanes.Limits{Bulk: 7}})
 	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), time.Duration(-1), int64(7)},
 		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.Limits.Bulk})
+}
+
+func TestCheckAddr(t *testing.T) {
+	for addr, want := range map[string]error{
+		"h:1": nil, "localhost:6379": nil, "10.0.0.1:6379": nil, "[::1]:6379": nil, "/run/redis.sock": nil, "/var/run/a,b.sock": nil, "/run/redis@main/#1.sock": nil,
+		"redis://h:1": errNoAddr, "u:canary@h:1": errNoAddr, "/run/a.sock?password=canary": errNoAddr,
+		"a:1,b:2": errAddrList, "::1": errBareIPv6, "::1:6379": errBareIPv6, "fe80::1%eth0": errBareIPv6,
+	} {
+		require.ErrorIs(t, CheckAddr(addr), want, addr)
+	}
+}
+
+// TestDialAny: a dead address of a name delays the dial by 300 ms, and one that refuses by nothing.
+func TestDialAny(t *testing.T) {
+	const (
+		dead    = "dead"
+		refuses = "refuses"
+		slow    = "slow"
+		lives   = "lives"
+	)
+	refused := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		addrs []string
+		took  time.Duration
+		err   error
+	}{
+		"one":              {[]string{lives}, 0, nil},
+		"one that refuses": {[]string{refuses}, 0, refused},
+		"behind a dead":    {[]string{dead, lives}, nextAddress, nil},
+		"behind two dead":  {[]string{dead, dead, lives}, 2 * nextAddress, nil},
+		"before a dead":    {[]string{lives, dead}, 0, nil},
+		"behind refusals":  {[]string{refuses, refuses, lives}, 0, nil},
+		"behind both":      {[]string{dead, refuses, lives}, nextAddress, nil},
+		"slow":             {[]string{slow, dead}, 2 * nextAddress, nil},
+		"slow, then fast":  {[]string{slow, lives}, nextAddress, nil},
+		"all refuse":       {[]string{refuses, refuses}, 0, refused},
+		"all dead":         {[]string{dead, dead}, time.Second, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var open atomic.Int32
+				dial := func(ctx context.Context, addr string) (net.Conn, error) {
+					switch addr {
+					case dead:
+						<-ctx.Done()
+						return nil, ctx.Err()
+					case refuses:
+						return nil, refused
+					case slow:
+						time.Sleep(2 * nextAddress)
+					}
+					open.Add(1)
+					return countedConn{open: &open}, nil
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				began := time.Now()
+				conn, err := dialAny(ctx, c.addrs, dial)
+				require.Equal(t, c.took, time.Since(began))
+				require.ErrorIs(t, err, c.err)
+				require.Equal(t, c.err == nil, conn != nil)
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if c.err == nil {
+					require.EqualValues(t, 1, open.Load(), "the others are closed")
+				}
+			})
+		})
+	}
+}
+
+// A countedConn counts as open until it is closed.
+type countedConn struct {
+	net.Conn
+	open *atomic.Int32
+}
+
+func (c countedConn) Close() error { c.open.Add(-1); return nil }
+
+// TestMemberIsAsked: with what a server without cluster mode replies to the last
+// two commands of the handshake, on connections of both kinds. Some servers take
+// the first of them without cluster mode, too.
+func TestMemberIsAsked(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	addr := server.Addrs()[0]
+	const disabled = "-ERR This instance has cluster support disabled\r\n"
+	for command, readOnly := range map[string]bool{"READWRITE": false, "READONLY": true} {
+		var mode resp3.RawMessage
+		require.NoError(t, server.Nodes()[0].Do(t.Context(), &mode, command))
+		var told []string
+		verdict := error(nil)
+		purpose := Purpose{ReadOnly: readOnly, Admits: func(addr string, mode, id []byte) error {
+			told = []string{addr, string(mode), string(id)}
+			return verdict
+		}}
+		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		require.Equal(t, []string{addr, string(mode), disabled}, told)
+		verdict = errors.New("another one is meant")
+		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
+		require.ErrorIs(t, err, verdict)
+		require.ErrorContains(t, err, addr)
+	}
+}
+
+// TestAddressWithAPassword is refused without showing it.
+func TestAddressWithAPassword(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"redis://:canary@h:1", "u:canary@h:1", "h:1?password=canary"} {
+		_, err := Dial(t.Context(), lanes.Dialer{}, addr)
+		require.ErrorContains(t, err, "Dialer.Password")
+		require.NotContains(t, err.Error(), "canary")
+	}
 }

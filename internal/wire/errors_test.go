@@ -4,13 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func TestOutcomeErrorHasOneOutcome(t *testing.T) {
@@ -36,4 +43,153 @@ func TestNotSentKeepsWhatSaysSoAlready(t *testing.T) {
 	assert.Same(t, first, NotSent("b:2", first))
 	assert.ErrorIs(t, ErrClosed, redislanes.ErrNotSent)
 	assert.ErrorIs(t, redislanes.ErrShared, redislanes.ErrNotSent)
+}
+
+// TestNamed: the error of a command has the outcome of what it is made of, and says nothing
+// twice.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	lost := Unknown("a:1", io.EOF)
+	for want, c := range map[string]struct {
+		err     error
+		outcome error
+	}{
+		"redislanes: SET on a:1: outcome unknown: EOF":                 {lost, redislanes.ErrUnknownOutcome},
+		"redislanes: SET on a:1: outcome unknown: b:2: EOF":            {Unknown("b:2", io.EOF), redislanes.ErrUnknownOutcome},
+		"redislanes: SET on a:1: not sent: the pool is closed":         {fmt.Errorf("the pool is %w", redislanes.ErrClosed), redislanes.ErrNotSent},
+		"redislanes: SET on a:1: not sent: " + errNoConnection.Error(): {NotSent("a:1", errNoConnection), redislanes.ErrNotSent},
+		"redislanes: SET on a:1: WRONGTYPE no":                         {Said("WRONGTYPE no"), nil},
+		"redislanes: SET on a:1: OOM no: refused by the server":        {fmt.Errorf("OOM no: %w", redislanes.ErrRefused), redislanes.ErrRefused},
+		"redislanes: SET on a:1: not sent: EOF (after no try)":         {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: io.EOF}}, redislanes.ErrNotSent},
+		"redislanes: SET on a:1: not sent: closed (after no try)":      {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: redislanes.ErrClosed}}, redislanes.ErrNotSent},
+	} {
+		named := Named("SET", "a:1", c.err)
+		require.EqualError(t, named, want)
+		require.Equal(t, c.outcome, named.Outcome, want)
+		usable := Named("SET", "a:1", radixresp.ErrConnUsable{Err: c.err})
+		require.EqualError(t, usable, want)
+		require.Equal(t, c.outcome, usable.Outcome, want)
+		require.ErrorAs(t, usable, new(radixresp.ErrConnUsable))
+		require.False(t, errors.As(named, new(radixresp.ErrConnUsable)))
+	}
+	require.Empty(t, lost.Command, "the commands of a batch share it")
+}
+
+var errNoConnection = errors.New("no connection")
+
+// TestSaidError: a program finds the whole text, and what prints the error, or what it
+// unwraps to, does not.
+func TestSaidError(t *testing.T) {
+	t.Parallel()
+	const text = `MYCODE "canary"`
+	var err error = &redislanes.Error{Command: "EVAL", Cause: radixresp.ErrConnUsable{Err: Said(text)}}
+	var said resp3.SimpleError
+	require.ErrorAs(t, err, &said)
+	require.Equal(t, text, said.S)
+	require.ErrorIs(t, err, resp3.SimpleError{S: text})
+	require.NotErrorIs(t, err, resp3.SimpleError{S: "MYCODE"})
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			require.NotContains(t, fmt.Sprintf(verb, inner), "canary", verb)
+		}
+	}
+	require.Equal(t, `redislanes: EVAL: MYCODE "…"`, err.Error())
+
+	require.ErrorAs(t, Said([]byte(strings.Repeat("x", 1<<20))), &said)
+	require.Len(t, said.S, maxSaid, "the server says how long it is")
+	require.False(t, errors.As(Said(text), new(*redislanes.Error)))
+}
+
+// counted sends the batch to a scripted server, and returns the error replies by their codes.
+func counted(t *testing.T, d lanes.Dialer, b *Batch, handler func(p *peer)) map[string]uint64 {
+	l := dialWith(t, d, scripted(t, handler), noEvents{})
+	var count ErrorCount
+	l.errorReplies = &count
+	RoundTrip(within(t, patience), l, b)
+	return count.ByCode()
+}
+
+// TestErrorRepliesAreCounted: each by the first word of its text, however its bytes
+// arrive, and only if it is the reply itself.
+func TestErrorRepliesAreCounted(t *testing.T) {
+	replies := []string{
+		"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+		":1\r\n",
+		"-MOVED 866 127.0.0.1:7001\r\n",
+		"-CANARY made up by the server\r\n",
+		"-ERR\r\n",
+		"!21\r\nSYNTAX invalid syntax\r\n",
+		"*2\r\n-OOM inside of another reply\r\n:1\r\n",
+		"|1\r\n+k\r\n+v\r\n-OOM with attributes\r\n",
+		"+OOM\r\n",
+	}
+	b := newTrip(slices.Repeat([][]string{{"GET", "k"}}, len(replies))...)
+	count := counted(t, lanes.Dialer{}, b, func(p *peer) {
+		if !p.take(len(replies)) {
+			return
+		}
+		for _, piece := range bytewise(strings.Join(replies, "")) {
+			if !p.send(piece) {
+				return
+			}
+		}
+		p.take(1)
+	})
+	require.Equal(t, replies, b.texts())
+	require.Equal(t, map[string]uint64{"OOM": 2, "MOVED": 1, "ERR": 1, "other": 2}, count)
+}
+
+// TestErrorRepliesBeforeTheEndAreCounted: those of a batch that does not get all of
+// its replies, as well.
+func TestErrorRepliesBeforeTheEndAreCounted(t *testing.T) {
+	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
+	count := counted(t, lanes.Dialer{}, b, func(p *peer) {
+		p.take(2)
+		p.send("-NOPERM no\r\n")
+	})
+	require.True(t, b.Failed())
+	require.Equal(t, map[string]uint64{"NOPERM": 1}, count)
+}
+
+// TestRefusalsOfOurOwnAreNotCounted: an error reply that stands for a reply beyond a limit
+// is none of the server's.
+func TestRefusalsOfOurOwnAreNotCounted(t *testing.T) {
+	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
+	count := counted(t, lanes.Dialer{Limits: lanes.Limits{Depth: 1}}, b, func(p *peer) {
+		p.take(2)
+		p.send("*1\r\n*1\r\n:1\r\n-OOM no\r\n")
+		p.take(1)
+	})
+	require.Equal(t, 2, b.Errors())
+	require.Equal(t, map[string]uint64{"OOM": 1}, count)
+}
+
+// TestErrorRepliesOfPingsAreNotCounted: a server that permits no PING refuses nothing
+// that a caller wants.
+func TestErrorRepliesOfPingsAreNotCounted(t *testing.T) {
+	b := newTrip([]string{"PING"})
+	b.uncounted = true
+	count := counted(t, lanes.Dialer{}, b, func(p *peer) {
+		p.take(1)
+		p.send("-NOPERM no\r\n")
+		p.take(1)
+	})
+	require.Equal(t, 1, b.Errors())
+	require.Empty(t, count)
+}
+
+func TestErrorCode(t *testing.T) {
+	for text, want := range map[string]string{
+		"OOM": "OOM", "OOM x": "OOM", "oom x": "other", "": "other", " OOM": "other", "other": "other", "OOMX y": "other",
+		"CLUSTERDOWN Hash slot not served": "CLUSTERDOWN",
+	} {
+		require.Equal(t, want, ErrorCode([]byte(text)), text)
+	}
+	codes := ErrorCodes()
+	require.Equal(t, "other", codes[len(codes)-1])
+	for _, code := range codes {
+		require.Equal(t, code, ErrorCode([]byte(code+" x")))
+	}
+	text := []byte("TRYAGAIN Multiple keys request during rehashing of slot")
+	require.Zero(t, testing.AllocsPerRun(100, func() { ErrorCode(text) }))
 }

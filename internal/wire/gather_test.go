@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -227,22 +226,5 @@ func TestNoGatheredBatchIsLost(t *testing.T) {
 			require.NoError(t, l.Err())
 			require.NoError(t, l.ping(t))
 		})
-	}
-}
-
-// The shortest trip is that of any that were timed.
-func TestShortestTrip(t *testing.T) {
-	l := dial(t, scripted(t, (*peer).echo))
-	require.Zero(t, l.shortest.Load())
-	for range 20 {
-		before := l.shortest.Load()
-		l.Trip()
-		b := newTrip([]string{"PING"})
-		RoundTrip(context.Background(), l, b)
-		after := l.shortest.Load()
-		require.Positive(t, after)
-		if before > 0 {
-			require.LessOrEqual(t, after, before)
-		}
 	}
 }

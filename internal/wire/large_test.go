@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -147,81 +146,4 @@ func TestFirstFitAvoidsLargeReplies(t *testing.T) {
 		until(t, "the reply is over", func() bool { return !set.LargeReply(0) })
 		require.Equal(t, 0, lanes.FirstFit(set.Set, -1), name)
 	}
-}
-
-// A length is only a claim: memory is for what has arrived.
-func TestMemoryFollowsWhatArrives(t *testing.T) {
-	const arrived = 3 << 20
-	addr := scripted(t, func(p *peer) {
-		if p.take(1) {
-			p.send(fmt.Sprintf("$%d\r\n%s", 500<<20, strings.Repeat("x", arrived)))
-			_, _ = p.command() // until the lane is closed
-		}
-	})
-	l := dial(t, addr)
-	b := newTrip([]string{"GET", "1"})
-	ctx, leave := context.WithCancel(t.Context())
-	done := start(ctx, l, b)
-	until(t, "it has arrived", func() bool {
-		l.replyMu.Lock()
-		defer l.replyMu.Unlock()
-		return len(b.buf) > arrived
-	})
-	leave()
-	await(t, "the caller", done)
-	require.LessOrEqual(t, cap(b.buf), 3*arrived)
-}
-
-// The limit of a whole reply holds inside of a bulk string, too.
-func TestLargeReplyBeyondTheLimit(t *testing.T) {
-	addr := scripted(t, func(p *peer) {
-		if p.take(1) {
-			p.send(fmt.Sprintf("$%d\r\n%s\r\n", 1<<20, strings.Repeat("x", 1<<20)))
-		}
-	})
-	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Reply: 100_000}}, addr, noEvents{})
-	b := newTrip([]string{"GET", "1"})
-	RoundTrip(within(t, patience), l, b)
-	_, err := b.Reply(0)
-	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
-	require.ErrorIs(t, err, resp.ErrProtocol)
-	require.ErrorContains(t, err, "more than 100000 bytes")
-}
-
-// A reply of many elements makes the lane's read buffer grow; a quiet lane gives
-// it back.
-func TestReadBufferGrowsAndShrinks(t *testing.T) {
-	elements := strings.Repeat("$4\r\nname\r\n", 200_000)
-	addr := scripted(t, func(p *peer) {
-		for {
-			args, err := p.command()
-			switch {
-			case err != nil:
-				return
-			case args[0] == "PING":
-				p.send("+PONG\r\n")
-			default:
-				p.send("*200000\r\n" + elements)
-			}
-		}
-	})
-	l := dial(t, addr)
-	quieten(t, l)
-	b := newTrip([]string{"HGETALL", "1"})
-	RoundTrip(within(t, patience), l, b)
-	require.Equal(t, "*200000\r\n"+elements, b.texts()[0])
-	until(t, "the caller has given up the role of the reader", func() bool { return l.role() != caller })
-	require.NoError(t, l.Close())
-	grown := len(l.rbuf)
-	require.Greater(t, grown, minReadBuffer)
-	require.LessOrEqual(t, grown, maxReadBuffer)
-
-	l = dial(t, addr)
-	b = newTrip([]string{"HGETALL", "1"})
-	RoundTrip(within(t, patience), l, b)
-	quieten(t, l)
-	l.Watch()
-	require.NoError(t, l.ping(t))
-	require.NoError(t, l.Close())
-	require.Len(t, l.rbuf, minReadBuffer)
 }

@@ -169,3 +169,46 @@ func TestUnusedLaneNoticesAHangUp(t *testing.T) {
 	until(t, "the lane is closed", func() bool { return events.closed.Load() == 1 })
 	require.EqualError(t, l.Err(), "EOF")
 }
+
+// A batch that was enqueued when the last read had just returned must not be
+// left without a reader.
+func TestReaderDoesNotRetireWhileABatchWaits(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	quieten(t, l)
+	l.Watch()
+	b := begun([]string{"PING"})
+	require.True(t, l.Submit(b))
+	require.False(t, b.reads)
+	require.False(t, l.retire())
+	require.Equal(t, background, l.role())
+	Flush([]*Batch{b})
+	require.NoError(t, b.call.Wait(within(t, patience)))
+}
+
+// A claim that is dropped while somebody else enqueues is passed on once: two
+// wake-ups would make two readers.
+func TestClaimIsPassedOnOnce(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	for range 800 {
+		l.mu.Lock()
+		idle := l.reader == nobody && len(l.wake) == 0
+		l.mu.Unlock()
+		if !idle {
+			quieten(t, l)
+		}
+		a, b := begun([]string{"PING"}), begun([]string{"PING"})
+		require.True(t, l.Submit(a))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if l.Submit(b) {
+				Flush([]*Batch{b})
+				b.read(t.Context())
+			}
+			_ = b.call.Wait(t.Context())
+		}()
+		l.Abandon(a, assert.AnError)
+		await(t, "the neighbour", done)
+		require.Equal(t, []string{"+OK\r\n"}, b.texts())
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -183,24 +182,6 @@ func TestTLSWhoseSocketIsFull(t *testing.T) {
 	require.Greater(t, l.Progress(), before)
 	until(t, "all is written", l.idleWriter)
 	require.False(t, l.secure.full())
-}
-
-// Of a write over TLS that failed, any part may have been sent.
-func TestFailedWriteOverTLSIsUnknown(t *testing.T) {
-	addr, d := scriptedTLS(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
-	l := dialWith(t, d, addr, noEvents{})
-	raw := l.secure.socket.(*socket)
-	raw.try = func(uintptr) bool {
-		raw.err = syscall.EPIPE
-		return true
-	}
-	b := newTrip(large(4, writePiece/3)...)
-	RoundTrip(within(t, patience), l, b)
-	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
-		_, err := b.Reply(i)
-		wantOutcome(t, err, want)
-	}
-	require.ErrorIs(t, l.Err(), syscall.EPIPE)
 }
 
 // A lane over TLS ends at once, though it waits for room.

@@ -150,46 +150,40 @@ func TestWriteTimeoutWithoutDeadlines(t *testing.T) {
 }
 
 // Why a handshake failed is told at once, and not when its connection has ended.
-func TestRefusalBeforeItsConnectionEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wrap, release := makeStubborn()
-		defer release()
-		d := wrapped(lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			go func() {
-				defer server.Close()
-				for p := newPeer(server); p.take(1) && p.send("-WRONGPASS invalid username-password pair\r\n"); {
+func TestFailedHandshakeBeforeItsConnectionEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		d     lanes.Dialer
+		serve func(conn net.Conn)
+		want  any // the type of the error
+	}{
+		"a password that is refused": {lanes.Dialer{Password: "wrong"}, func(conn net.Conn) {
+			for p := newPeer(conn); p.take(1) && p.send("-WRONGPASS invalid username-password pair\r\n"); {
+			}
+		}, new(*redislanes.HandshakeError)},
+		"no TLS": {lanes.Dialer{TLS: &tls.Config{}}, func(conn net.Conn) {
+			go func() { _, _ = io.Copy(io.Discard, conn) }()
+			_, _ = io.WriteString(conn, "-ERR unknown command\r\n")
+		}, new(tls.RecordHeaderError)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wrap, release := makeStubborn()
+				defer release()
+				c.d.NetDial = func(context.Context, string, string) (net.Conn, error) {
+					client, server := net.Pipe()
+					go func() {
+						defer server.Close()
+						c.serve(server)
+					}()
+					return client, nil
 				}
-			}()
-			return client, nil
-		}}, wrap)
-		d.Password = "wrong"
-		begin := time.Now()
-		_, err := Dial(t.Context(), d, "pipe:1")
-		require.ErrorAs(t, err, new(*redislanes.HandshakeError))
-		require.Zero(t, time.Since(begin))
-	})
-}
-
-// TestFailedTLSBeforeItsConnectionEnds: likewise why there is no TLS.
-func TestFailedTLSBeforeItsConnectionEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wrap, release := makeStubborn()
-		defer release()
-		d := wrapped(lanes.Dialer{TLS: &tls.Config{}, NetDial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			go func() {
-				defer server.Close()
-				go func() { _, _ = io.Copy(io.Discard, server) }()
-				_, _ = io.WriteString(server, "-ERR unknown command\r\n")
-			}()
-			return client, nil
-		}}, wrap)
-		begin := time.Now()
-		_, err := Dial(t.Context(), d, "pipe:1")
-		require.ErrorAs(t, err, new(tls.RecordHeaderError))
-		require.Zero(t, time.Since(begin))
-	})
+				begin := time.Now()
+				_, err := Dial(t.Context(), wrapped(c.d, wrap), "pipe:1")
+				require.ErrorAs(t, err, c.want)
+				require.Zero(t, time.Since(begin))
+			})
+		})
+	}
 }
 
 // A dial ends with its context, whatever the user's part in it does.

@@ -1,0 +1,81 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestCrowd: more callers on one key than the default pool has in flight all get their
+// replies. It is not parallel: on a slow machine, other tests of this process might wait for seconds.
+func TestCrowd(t *testing.T) {
+	const callers = 12_000
+	server := servers.StartServer(t, servers.Options{})
+	// However slow the machine is: the one that reads replies waits for its turn behind all callers.
+	client := open(t, cluster.Config{Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}}, server.Addrs())
+	ctx := t.Context()
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for range callers {
+		all.Go(func() {
+			<-start
+			assert.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+		})
+	}
+	close(start)
+	all.Wait()
+	total, err := client.Cmd(ctx, "GET", "k").Int()
+	require.NoError(t, err)
+	require.EqualValues(t, callers, total)
+}
+
+// TestActionsDoNotMix: exchanges use memory again that those of other callers have
+// used. Each caller has its own reply and its own error, also where calls were given up
+// while their commands were under way.
+func TestActionsDoNotMix(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client := open(t, cluster.Config{}, e.Addrs())
+	ctx := within(t, 2*time.Minute)
+	var callers sync.WaitGroup
+	for i := range 16 {
+		key := fmt.Sprint("{", i, "}key")
+		value := strings.Repeat(key, 1+i*i)
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", key, value)))
+		callers.Go(func() {
+			var errs []error
+			for round := range 100 {
+				soon, cancel := context.WithTimeout(ctx, time.Duration(round%4)*50*time.Microsecond)
+				_ = client.Do(soon, radix.Cmd(nil, "APPEND", key+"2", value))
+				cancel()
+				var got, again string
+				p := radixPipeline(radix.Cmd(&got, "GET", key), radix.Cmd(&again, "GETRANGE", key, "0", "-1"))
+				if err := client.Do(ctx, p); err != nil || got != value || again != value {
+					t.Errorf("%s: %q, %q, %v", key, got, again, err)
+				}
+				errs = append(errs, client.Do(ctx, radix.Cmd(nil, "HGET", key, value)))
+			}
+			for _, err := range errs {
+				var failed *redislanes.Error
+				if !errors.As(err, &failed) || failed.Command != "HGET" || !strings.Contains(err.Error(), "WRONGTYPE") {
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+}

@@ -1,0 +1,166 @@
+package cluster_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestCloseEndsWaits: calls that wait until they try again end with the client, and
+// not when it would have been time to. Those without a server name why they had none.
+func TestCloseEndsWaits(t *testing.T) {
+	t.Parallel()
+	refuse := func(string, []string) string { return "-CLUSTERDOWN Hash slot not served\r\n" }
+	calls := map[string]func(ctx context.Context, c *cluster.Client) error{
+		"pipeline": func(ctx context.Context, c *cluster.Client) error {
+			p := pipeline.New(c)
+			p.IncrBy(keyOf(0, 2), 1)
+			p.IncrBy(keyOf(1, 2), 1)
+			return p.Do(ctx)
+		},
+		"action": func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "key")) },
+		"unknown": func(ctx context.Context, c *cluster.Client) error { // which servers are asked about
+			return c.Do(ctx, radix.Cmd(nil, "NOSUCH", "key"))
+		},
+		"lent": func(ctx context.Context, c *cluster.Client) error {
+			return c.Do(ctx, radix.Cmd(nil, "BLPOP", "key", "1"))
+		},
+	}
+	for name, call := range calls {
+		dead, silent, after := name == "action", name == "unknown", 10*time.Second
+		if silent {
+			after = 100 * time.Millisecond // while a question is out
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(refuse, nodeA, nodeB)
+				client := w.open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts})
+				w.set(func() {
+					w.dead[nodeA], w.dead[nodeB], w.silent[nodeA], w.silent[nodeB] = dead, dead, silent, silent
+				})
+				const callers = 10 // each waits up to a quarter of a second between two tries
+				ended := make(chan time.Time, callers)
+				for range callers {
+					go func() {
+						if call(t.Context(), client) != nil {
+							ended <- time.Now()
+						}
+					}()
+				}
+				time.Sleep(after)
+				closed := time.Now()
+				require.NoError(t, client.Close())
+				for range callers {
+					require.Zero(t, (<-ended).Sub(closed))
+				}
+			})
+		})
+	}
+}
+
+// A stubborn connection does not end when it is closed, but when the test does.
+type stubborn struct {
+	net.Conn
+	release <-chan struct{}
+}
+
+func (c stubborn) Close() error {
+	<-c.release
+	return c.Conn.Close()
+}
+
+// stubborn returns a dialer whose connections do not end before the release.
+func (w *world) stubborn(release <-chan struct{}) lanes.Dialer {
+	return lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.dial(ctx, network, addr)
+		return stubborn{conn, release}, err
+	}}
+}
+
+// TestStubbornConnectionsHoldUpNobody: neither New, which asks for a map, nor a command nor
+// Close waits for a connection that does not end.
+func TestStubbornConnectionsHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		w := newWorld(func(string, []string) string { return "$-1\r\n" }, nodeA, nodeB)
+		config := cluster.Config{Slow: []string{"GET"}, Dialer: w.stubborn(release)}
+		began := time.Now()
+		client, err := config.New(t.Context(), []string{nodeA, nodeB})
+		require.NoError(t, err)
+		for i := range 2 {
+			for _, command := range [][]string{{"LPOP"}, {"GET"}, {"BLPOP"}} {
+				args := append(command, keyOf(i, 2))
+				if command[0] == "BLPOP" {
+					args = append(args, "1")
+				}
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, args[0], args[1:]...)))
+			}
+		}
+		require.NoError(t, client.Close())
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// TestCloseLeavesATraceBehind: Close does not wait for ever for a function of the program.
+func TestCloseLeavesATraceBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA)
+		release := make(chan struct{})
+		defer close(release)
+		hung := make(chan struct{}, 2)
+		client := w.open(t, cluster.Config{RefreshEvery: time.Second, Trace: &redislanes.Trace{TopologyChanged: func(redislanes.TopologyChange) {
+			if hung <- struct{}{}; len(hung) > 1 { // the first map is New's
+				<-release
+			}
+		}}})
+		w.set(func() { w.slots = slotMap(nodeA, nodeB) })
+		time.Sleep(3 * time.Second)
+		require.Len(t, hung, 2)
+		began := time.Now()
+		require.NoError(t, client.Close())
+		require.LessOrEqual(t, time.Since(began), 3*time.Second)
+	})
+}
+
+func TestUseAfterClose(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client, err := cluster.Config{}.New(within(t, 5*time.Second), e.Addrs())
+	require.NoError(t, err)
+	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
+	require.NoError(t, client.Close())
+	require.NoError(t, client.Close())
+	ctx := within(t, 5*time.Second)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "PING")), redislanes.ErrClosed)
+	require.ErrorIs(t, client.Sync(ctx), redislanes.ErrClosed)
+	_, err = client.Clients()
+	require.ErrorIs(t, err, redislanes.ErrClosed)
+	require.ErrorIs(t, redislanes.ErrClosed, redislanes.ErrNotSent)
+}
+
+// TestLazyClose: Close ends a client that never had a server.
+func TestLazyClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(nil, nodeA)
+		w.silent[nodeA] = true
+		client, err := cluster.Config{Lazy: true, Dialer: lanes.Dialer{NetDial: w.dial}}.New(t.Context(), []string{nodeA})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, client.Close())
+		require.ErrorIs(t, client.Do(t.Context(), radix.Cmd(nil, "PING")), redislanes.ErrClosed)
+	})
+}

@@ -1,0 +1,292 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestMigratingSlot sends pipelines through a slot that is being migrated: keys
+// that have moved get ASK, new ones too, and after the migration MOVED. No
+// command may run twice, and each EXPIRE must find its key.
+func TestMigratingSlot(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	ctx := within(t, 30*time.Second)
+	const tag = "{migrating}"
+	slot := cluster.Slot(tag)
+	to := elsewhere(t, ctx, real, slot)
+	keys := make([]string, 10)
+	for i := range keys {
+		keys[i] = fmt.Sprint(tag, i)
+	}
+	keys = append(keys, redistest.KeysInSlots(10, "other")...)
+
+	client := open(t, cluster.Config{}, real.Addrs())
+	p := pipeline.New(client)
+	count := func(want int64) {
+		t.Helper()
+		p.Reset()
+		var totals, expiries []pipeline.Reply
+		for _, key := range keys {
+			totals = append(totals, p.IncrBy(key, 1))
+			expiries = append(expiries, p.Expire(key, time.Hour))
+		}
+		require.NoError(t, p.Do(ctx))
+		for i := range keys {
+			n, err := totals[i].Int()
+			require.NoError(t, err)
+			require.Equal(t, want, n, "key %d", i)
+			set, err := expiries[i].Int()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, set, "EXPIRE of key %d did not find it", i)
+		}
+	}
+	count(1)
+	require.Zero(t, client.Stats().Ask)
+
+	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
+	require.NoError(t, real.MigrateKeys(ctx, slot, to, keys[0], keys[3], keys[7]))
+	count(2)
+	require.EqualValues(t, 3*2, client.Stats().Ask, "three keys have moved, two commands each")
+	require.Zero(t, client.Stats().Moved)
+
+	require.NoError(t, real.MigrateSlotFinish(ctx, slot, to))
+	count(3)
+	require.NotZero(t, client.Stats().Moved)
+	after := client.Stats().Moved
+	count(4)
+	require.Equal(t, after, client.Stats().Moved, "the client must have learned the slot's owner")
+
+	for _, key := range keys {
+		var n int64
+		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", key)))
+		require.EqualValues(t, 4, n)
+	}
+}
+
+// TestTryAgain asks for two keys of a slot that is being migrated, of which one
+// has moved: no node can answer until the other one has moved, too.
+func TestTryAgain(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	ctx := within(t, 30*time.Second)
+	client := open(t, cluster.Config{RetryWindow: time.Hour, RefreshEvery: -1}, real.Addrs())
+	slot := cluster.Slot("{again}")
+	to := elsewhere(t, ctx, real, slot)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "MSET", "{again}1", "a", "{again}2", "b")))
+	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
+	require.NoError(t, real.MigrateKeys(ctx, slot, to, "{again}1"))
+	var values []string
+	done := make(chan error, 1)
+	go func() { done <- client.Do(ctx, radix.Cmd(&values, "MGET", "{again}1", "{again}2")) }()
+	require.Eventually(t, func() bool { return client.Stats().Refused > 2 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, real.MigrateKeys(ctx, slot, to, "{again}2"))
+	require.NoError(t, <-done)
+	require.Equal(t, []string{"a", "b"}, values)
+	require.NotZero(t, client.Stats().Ask)
+}
+
+// TestDedicatedRedirectsReachNoReceiver: a blocking command, or a transaction, whose
+// slot is on the move is redirected, also if its receivers take errors for
+// values. A transaction behind an ASK has the results of its own commands only.
+func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	ctx := within(t, 30*time.Second)
+	const tag = "{moving}"
+	slot := cluster.Slot(tag)
+	to := elsewhere(t, ctx, real, slot)
+	open := func() *cluster.Client { return open(t, cluster.Config{RefreshEvery: -1}, real.Addrs()) }
+	asked, movedLent, movedShared := open(), open(), open()
+	require.NoError(t, asked.Do(ctx, radix.Cmd(nil, "RPUSH", tag+"list", "1", "2", "3", "4", "5", "6", "7", "8")))
+
+	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
+	require.NoError(t, real.MigrateKeys(ctx, slot, to, tag+"list"))
+	requireNext(ctx, t, asked, tag)
+	transaction := transaction{key: tag + "n"}
+	require.NoError(t, asked.Do(ctx, &transaction))
+	require.Equal(t, []int64{1, 2}, transaction.results)
+	require.NotZero(t, asked.Stats().Ask)
+
+	require.NoError(t, real.MigrateSlotFinish(ctx, slot, to))
+	requireNext(ctx, t, movedLent, tag)
+	transaction.results = nil
+	require.NoError(t, movedShared.Do(ctx, &transaction))
+	require.Equal(t, []int64{3, 4}, transaction.results)
+	require.NotZero(t, movedLent.Stats().Moved)
+}
+
+// requireNext takes two elements off the list by commands that block, with
+// receivers to which an error is as good as any other reply: BLPOP, which radix
+// knows, and BLMOVE, which it does not.
+func requireNext(ctx context.Context, t *testing.T, client *cluster.Client, tag string) {
+	var raw, moved resp3.RawMessage
+	require.NoError(t, client.Do(ctx, radix.Cmd(&raw, "BLPOP", tag+"list", "0")))
+	require.Equal(t, "*2\r\n", string(raw[:min(4, len(raw))]), "%q", raw)
+	require.NoError(t, client.Do(ctx, radix.Cmd(&moved, "BLMOVE", tag+"list", tag+"list", "LEFT", "RIGHT", "0")))
+	require.Equal(t, "$1\r\n", string(moved[:min(4, len(moved))]), "%q", moved)
+}
+
+// A transaction increments its key twice, on a connection of its own. It may be
+// performed again.
+type transaction struct {
+	key     string
+	results []int64
+}
+
+func (x *transaction) Properties() radix.ActionProperties {
+	return radix.ActionProperties{Keys: []string{x.key}, CanRetry: true}
+}
+
+func (x *transaction) Perform(ctx context.Context, conn radix.Conn) error {
+	var raw resp3.RawMessage
+	for _, command := range [][]string{{"WATCH", x.key}, {"MULTI"}, {"INCR", x.key}, {"INCR", x.key}} {
+		if err := conn.Do(ctx, radix.Cmd(&raw, command[0], command[1:]...)); err != nil {
+			return err
+		}
+	}
+	return conn.Do(ctx, radix.Cmd(&x.results, "EXEC"))
+}
+
+// TestASKIsForOneKey: a slot is on its way, and one of two keys has been moved. The command on the
+// other key, which goes again for a reason of its own, goes to the node that has the key.
+func TestASKIsForOneKey(t *testing.T) {
+	t.Parallel()
+	const moved, stays = "{t}moved", "{t}stays"
+	count := pipeline.NewScript("return redis.call('INCRBY', KEYS[1], 1)")
+	for name, test := range map[string]struct {
+		refusal string
+		append  func(p *pipeline.Pipeline) pipeline.Reply
+	}{
+		"unknown script":  {"", func(p *pipeline.Pipeline) pipeline.Reply { return p.Eval(count, []string{stays}) }},
+		"refused for now": {"BUSY Redis is busy running a script.", func(p *pipeline.Pipeline) pipeline.Reply { return p.IncrBy(stays, 1) }},
+		"not ready yet":   {"LOADING Redis is loading the dataset in memory", func(p *pipeline.Pipeline) pipeline.Reply { return p.IncrBy(stays, 1) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers := redistest.StartEmulated(t, 2)
+			ctx := within(t, 20*time.Second)
+			client := open(t, cluster.Config{RefreshEvery: -1}, servers.Addrs())
+			require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", stays, "5")))
+			slot := radix.ClusterSlot([]byte(stays))
+			from := servers.Owner(slot)
+			servers.StartMigration(slot, 1-from)
+			var refused atomic.Bool
+			servers.Inject(from, func(_ string, args []string) string {
+				if test.refusal == "" || len(args) == 0 || args[0] != stays || refused.Swap(true) {
+					return ""
+				}
+				return test.refusal
+			})
+			p := pipeline.New(client)
+			first, second := p.IncrBy(moved, 1), test.append(p)
+			require.NoError(t, p.Do(ctx))
+			requireInt(t, 1, first)
+			requireInt(t, 6, second)
+			require.False(t, servers.Nodes()[1-from].Exists(stays))
+		})
+	}
+}
+
+// TestASKKeepsTheOrderOfAKey: a command on a key that was asked for elsewhere goes where the
+// commands before it on the key go.
+func TestASKKeepsTheOrderOfAKey(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartEmulated(t, 2)
+	ctx := within(t, 20*time.Second)
+	client := open(t, cluster.Config{RefreshEvery: -1}, servers.Addrs())
+	const key = "k"
+	slot := radix.ClusterSlot([]byte(key))
+	from := servers.Owner(slot)
+	servers.StartMigration(slot, 1-from)
+	servers.Inject(from, func(cmd string, _ []string) string {
+		if cmd == "GET" {
+			return "BUSY Redis is busy running a script."
+		}
+		return ""
+	})
+	p := pipeline.New(client)
+	p.IncrBy(key, 1)
+	got := p.Cmd("GET", key)
+	require.NoError(t, p.Do(ctx))
+	requireInt(t, 1, got)
+	require.Equal(t, 1, servers.Calls(1-from, "GET"))
+}
+
+// TestStormOfMovedIsCheap: every slot of a request has moved. The table of the
+// slots, 32 KiB, must not be copied for each of them. It is not parallel: it
+// measures the memory of the process.
+func TestStormOfMovedIsCheap(t *testing.T) {
+	const commands = 10_000
+	before, now := newFake(t), newFake(t)
+	// No refresh helps, nor does it undo what MOVED taught, as it would if both nodes
+	// agreed on the old map.
+	var opened atomic.Bool
+	before.slots = func() string {
+		if opened.Load() {
+			return "-ERR no map\r\n"
+		}
+		return slotMap(before.addr())
+	}
+	now.slots = before.slots
+	before.answer = func(w io.Writer, cmd []string) bool {
+		_, err := fmt.Fprintf(w, "-MOVED %d %s\r\n", cluster.Slot(cmd[1]), now.addr())
+		return err == nil
+	}
+	before.start()
+	now.start()
+	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}}, []string{before.addr()})
+	opened.Store(true)
+	ctx := within(t, 30*time.Second)
+	p := pipeline.New(client)
+	for i := range commands {
+		p.IncrBy(fmt.Sprint("storm", i), 1)
+	}
+	spent := measure(func() { require.NoError(t, p.Do(ctx)) })
+	require.EqualValues(t, commands, client.Stats().Moved)
+	t.Logf("%d KiB allocated for %d MOVED", spent.allocated>>10, commands)
+	require.Less(t, spent.allocated, int64(64<<20))
+}
+
+// TestRedirectForAnotherSlot: what a script, or a strange server, makes up is
+// not followed.
+func TestRedirectForAnotherSlot(t *testing.T) {
+	for _, kind := range []string{"MOVED", "ASK"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			e := redistest.StartEmulated(t, 2)
+			client := open(t, cluster.Config{}, e.Addrs())
+			slot, other := cluster.Slot("k")+1, e.Addrs()[0]
+			owner := client.Primary(slot)
+			if owner == other {
+				other = e.Addrs()[1]
+			}
+			text := kind + " " + strconv.Itoa(int(slot)) + " " + other
+			count := refuse(e, 1<<30, text, "INCRBY", "k")
+			p := pipeline.New(client)
+			p.IncrBy("k", 1)
+			require.ErrorContains(t, p.Do(within(t, 5*time.Second)), kind)
+			require.EqualValues(t, 1, count.Load())
+			action := lentCmd("k", "INCRBY", "k", "1")
+			require.ErrorContains(t, client.Do(within(t, 5*time.Second), action), kind)
+			require.EqualValues(t, 2, count.Load())
+			require.Zero(t, client.Stats().Moved+client.Stats().Ask)
+			require.Equal(t, owner, client.Primary(slot))
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestNodeOfAnotherCluster: the address was given to it.
+func TestNodeOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}}, s.addrs()[1:])
+	ctx := within(t, 10*time.Second)
+	s.tell(s.fakes[0], []row{{s.fakes[0], "stranger", 0, 16383, 99}})
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, 1, owner(t, ctx, client, 8000))
+	s.fakes[1].close()
+	s.fakes[2].close()
+	require.Equal(t, 20, refreshes(ctx, client))
+	require.Equal(t, s.fakes[1].addr(), client.Primary(8000))
+}
+
+// TestClusterIsReplaced: all of our nodes are gone for good, and most of the seeds. A
+// seed that answers, such as a DNS name, leads to the cluster that a new client would find.
+func TestClusterIsReplaced(t *testing.T) {
+	t.Parallel()
+	old, fresh := newScripted(t, 3), newScripted(t, 3)
+	fresh.all(fresh.parts("fresh"))
+	var replaced atomic.Bool
+	const name = "redis.example:6379"
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		switch {
+		case addr == name && replaced.Load():
+			addr = fresh.addrs()[0]
+		case addr == name:
+			addr = old.addrs()[0]
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	config := cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}, Dialer: lanes.Dialer{NetDial: dial}}
+	client := open(t, config, []string{closedPort(t), closedPort(t), name})
+	ctx := within(t, 10*time.Second)
+	require.Equal(t, old.fakes[0].addr(), client.Primary(0))
+
+	replaced.Store(true)
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, old.fakes[0].addr(), client.Primary(0), "nodes of ours answer, so the other cluster is a stranger")
+	for _, f := range old.fakes {
+		f.close()
+	}
+	err := client.Sync(ctx)
+	for tries := 1; err != nil && tries < 3; tries++ { // the first may have asked a node before it was closed
+		err = client.Sync(ctx)
+	}
+	require.NoError(t, err, "twice the same, and nobody else")
+	for slot := range fresh.fakes {
+		require.Equal(t, slot, owner(t, ctx, client, uint16(fresh.parts("")[slot].first)))
+	}
+}
+
+// TestStandaloneSeed: one of the seeds is no node of the cluster, and answers
+// first.
+func TestStandaloneSeed(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	s.fakes[0].close()
+	alone := newFake(t)
+	alone.slots = func() string { return noCluster }
+	alone.start()
+	client := open(t, cluster.Config{RefreshEvery: -1}, append([]string{alone.addr()}, s.addrs()...))
+	require.Equal(t, s.fakes[2].addr(), client.Primary(16383))
+
+	// Without another seed that answers, it is what is wanted.
+	client = open(t, cluster.Config{RefreshEvery: -1}, []string{alone.addr(), closedPort(t)})
+	require.Equal(t, alone.addr(), client.Primary(16383))
+}
+
+// TestServerBecomesACluster: a server that stood alone is one node now.
+func TestServerBecomesACluster(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 1)
+	s.tell(s.fakes[0], nil)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	r := new(engine.Request)
+	command := resp.AppendCommand(nil, "MGET", "a", "b")
+	require.NoError(t, (*engine.Client)(client).Append(r, command))
+	r.Reset()
+	s.all(s.parts("node"))
+	require.NoError(t, client.Sync(ctx))
+	require.ErrorIs(t, (*engine.Client)(client).Append(r, command), redislanes.ErrCrossSlot)
+	require.Zero(t, owner(t, ctx, client, 0))
+}
+
+// TestSilentClusterIsReplaced: the nodes of a cluster that was replaced may swallow
+// packets, as deleted pods do. Their dials need not end before the new cluster is used,
+// however many they are.
+func TestSilentClusterIsReplaced(t *testing.T) {
+	for _, size := range []int{2, 20} {
+		synctest.Test(t, func(t *testing.T) { silentClusterIsReplaced(t, size) })
+	}
+}
+
+func silentClusterIsReplaced(t *testing.T, size int) {
+	var old []string
+	for i := range size {
+		old = append(old, fmt.Sprintf("127.0.0.2:%d", 7001+i))
+	}
+	w := newWorld(func(string, []string) string { return one }, old...)
+	const name = "redis.example:6379"
+	led := old[0]
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == name {
+			addr = led
+		}
+		return w.dial(ctx, network, addr)
+	}
+	client := open(t, cluster.Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}, []string{name, "dead.example:6379"})
+	key := keyOf(0, size)
+	require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
+	w.set(func() {
+		for _, addr := range old {
+			w.silent[addr] = true
+		}
+		w.slots = strings.ReplaceAll(mapOf(nodeC), strings.Repeat("0", 40), strings.Repeat("9", 40))
+		led = nodeC
+	})
+	began := time.Now()
+	for client.Do(soon(t, 200*time.Millisecond), radix.Cmd(nil, "INCR", key)) != nil {
+		require.Less(t, time.Since(began), 5*time.Second, "one timeout of a dial")
+		time.Sleep(20 * time.Millisecond)
+	}
+	require.Equal(t, nodeC, client.Primary(0))
+	require.Greater(t, time.Since(began), 3*time.Second, "nodes that are slow to answer are no reason to leave the cluster")
+}
+
+// TestStandaloneServerAtANodesAddress: a node is started again without its
+// setting, as a server that knows none of the keys. The other nodes still name
+// its address. It must neither be believed nor be sent any command, which would
+// find no keys and begin to count at 1.
+func TestStandaloneServerAtANodesAddress(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"fixed", "laned"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			standaloneAtANodesAddress(t, cluster.Config{Pool: poolKinds[name], RefreshEvery: 50 * time.Millisecond})
+		})
+	}
+}
+
+func standaloneAtANodesAddress(t *testing.T, config cluster.Config) {
+	t.Helper()
+	real := servers.StartCluster(t, servers.Options{Directives: []string{"cluster-require-full-coverage no"}})
+	ctx := within(t, 30*time.Second)
+	log := &logged{}
+	busy := open(t, config, real.Addrs())
+	config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	client := open(t, config, real.Addrs()) // nodes whose pools are down are asked last, so it has none yet
+	n := real.Nodes()[0]
+	gone, healthy := redistest.KeyInSlot(0, "alone"), redistest.KeyInSlot(16383, "alone")
+	for _, key := range []string{gone, healthy} {
+		require.NoError(t, busy.Do(ctx, radix.Cmd(nil, "INCRBY", key, "10")))
+	}
+	require.NoError(t, n.Kill())
+	require.NoError(t, n.RestartAlone(ctx))
+	until(t, ctx, "it was asked for its map", func() bool { return log.count("cluster support is disabled there: it is no node") > 0 })
+	refreshed := client.Stats().Refreshes
+	until(t, ctx, "more refreshes", func() bool { return client.Stats().Refreshes > refreshed+20 })
+	var total int
+	for _, c := range []*cluster.Client{client, busy} {
+		err := c.Do(ctx, radix.Cmd(&total, "INCR", gone))
+		require.ErrorIs(t, err, redislanes.ErrNotMember)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		require.ErrorContains(t, err, n.Addr())
+	}
+	require.NoError(t, client.Do(ctx, radix.Cmd(&total, "INCR", healthy)))
+	require.Equal(t, 11, total)
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+	require.Equal(t, 1, log.count("map of the slots is not used"), "it is logged once")
+	require.Zero(t, stat(t, ctx, n, "incr"))
+
+	require.NoError(t, n.Kill())
+	require.NoError(t, n.Restart(ctx))
+	until(t, ctx, "the node serves again", func() bool { return client.Do(ctx, radix.Cmd(nil, "INCR", gone)) == nil })
+}
+
+// TestWithheldMapBesideAStranger: a server of another cluster has taken the address of one of
+// two nodes. The other one is there, but its map cannot be had for now. The stranger is not
+// believed, however often it is asked.
+func TestWithheldMapBesideAStranger(t *testing.T) {
+	t.Parallel()
+	const addrMapPanics = ""
+	for _, reply := range []string{
+		addrMapPanics, "-LOADING Redis is loading the dataset in memory\r\n", "-BUSY Redis is busy\r\n",
+		"-MASTERDOWN Link with MASTER is down\r\n", "-ERR the operator is at lunch\r\n",
+	} {
+		t.Run(reply, func(t *testing.T) {
+			t.Parallel()
+			var withheld atomic.Bool
+			s := newUnstarted(t, 2)
+			slots := s.fakes[1].slots
+			s.fakes[1].slots = func() string {
+				if withheld.Load() && reply != addrMapPanics {
+					return reply
+				}
+				return slots()
+			}
+			s.start()
+			addrMap := func(addr string) string {
+				if reply == addrMapPanics && withheld.Load() && addr == s.fakes[1].addr() {
+					panic("no answer")
+				}
+				return addr
+			}
+			client := s.open(t, cluster.Config{AddrMap: addrMap})
+			before := client.Primary(lastSlot)
+			withheld.Store(true)
+			s.tell(s.fakes[0], []row{{s.fakes[0], "stranger", 0, lastSlot, 9}})
+			for range 3 {
+				require.Error(t, client.Sync(within(t, 10*time.Second)))
+			}
+			require.Equal(t, before, client.Primary(lastSlot))
+		})
+	}
+}

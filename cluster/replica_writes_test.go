@@ -1,0 +1,226 @@
+package cluster_test
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestWriteToReplicas: what only the primary may do goes there at once.
+func TestWriteToReplicas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		w := newWorld(func(addr string, cmd []string) string {
+			asked = append(asked, addr)
+			if addr != nodeA {
+				return "-READONLY You can't write against a read only replica.\r\n"
+			}
+			return one
+		})
+		w.slots = mapOf(nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "INCR", "key")))
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "BLPOP", "key", "1")))
+		require.Equal(t, []string{nodeA, nodeA}, asked)
+		for _, line := range []string{"EVAL return 1 1 key", "EVAL return 1 0", "PUBLISH channel message"} {
+			words := strings.Fields(line)
+			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, words[0], words[1:]...)), line)
+			p := pipeline.Config{Replicas: true}.New(client)
+			p.Cmd(words[0], words[1:]...)
+			require.NoError(t, p.Do(soon(t, time.Second)), line)
+			transaction := radixPipeline(radix.Cmd(nil, "MULTI"), radix.Cmd(nil, words[0], words[1:]...), radix.Cmd(nil, "EXEC"))
+			require.NoError(t, client.DoSecondary(soon(t, time.Second), transaction), line)
+		}
+		require.Equal(t, slices.Repeat([]string{nodeA}, 2+3*(2+3)), asked)
+	})
+}
+
+// TestWritesBesideReads: with reads from replicas, the commands for a slot that is written to go to
+// its primary and keep their order, also when they are sent again. Others go to replicas.
+func TestWritesBesideReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		refusals := 0
+		w := newWorld(func(addr string, cmd []string) string {
+			switch {
+			case addr == nodeA && refusals > 0:
+				refusals--
+				return "-LOADING not now\r\n"
+			case cmd[0] == "GET":
+				return bulk(addr)
+			case addr != nodeA:
+				return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
+			}
+			return one
+		})
+		w.slots = mapOf(nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		for _, group := range []cluster.Grouping{cluster.ByNode, cluster.BySlot} {
+			refusals = 2
+			p := pipeline.Config{Replicas: true, Group: group}.New(client)
+			written, read, other := p.Cmd("INCR", "key"), p.Cmd("GET", "key"), p.Cmd("GET", "other")
+			require.NoError(t, p.Do(soon(t, time.Second)))
+			require.Equal(t, []string{nodeA, nodeA}, []string{written.Node(), read.Node()})
+			require.NotEqual(t, nodeA, other.Node())
+		}
+		var n int
+		var from string
+		both := radixPipeline(radix.Cmd(&n, "INCR", "key"), radix.Cmd(&from, "GET", "key"))
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
+		require.Equal(t, nodeA, from)
+		require.Positive(t, n)
+	})
+}
+
+// TestUnknownWriteToReplicas: when one replica says that it takes no writes, the primary is asked, and
+// no other replica.
+func TestUnknownWriteToReplicas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		w := newWorld(func(addr string, cmd []string) string {
+			switch {
+			case cmd[0] == "COMMAND":
+				return "-NOPERM User x has no permissions to run the 'command|info' command\r\n"
+			case addr != nodeA:
+				asked = append(asked, "replica")
+				return "-READONLY You can't write against a read only replica.\r\n"
+			}
+			asked = append(asked, "primary")
+			return one
+		})
+		w.slots = mapOf(nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, "M.SET", "k", "v")))
+		require.Equal(t, []string{"replica", "primary"}, asked)
+		asked = nil
+		p := pipeline.Config{Replicas: true}.New(client)
+		p.Cmd("M.SET", "k", "v")
+		require.NoError(t, p.Do(soon(t, time.Second)))
+		require.Equal(t, []string{"replica", "primary"}, asked)
+	})
+}
+
+// TestUnknownCommandsBesideReads: a command that no server describes goes to the primary with the
+// other commands of its slot. Alone it goes to the replica, and then to the primary if it writes.
+func TestUnknownCommandsBesideReads(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ lines, from []string }{
+		"a write before a read":        {[]string{"M.SET k v", "GET k"}, []string{nodeA, nodeA}},
+		"a read before a write":        {[]string{"GET k", "M.SET k v"}, []string{nodeA, nodeA}},
+		"two writes":                   {[]string{"M.SET k v", "M.SET k w"}, []string{nodeA, nodeA}},
+		"a write alone":                {[]string{"M.SET k v"}, []string{nodeA}},
+		"a read alone":                 {[]string{"M.GET k"}, []string{nodeB}},
+		"a write beside another slot":  {[]string{"M.SET k v", "GET other"}, []string{nodeA, nodeB}},
+		"a read and one without a key": {[]string{"M.GET k", "TIME", "TIME"}, []string{nodeB, nodeB, nodeB}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(addr string, cmd []string) string {
+					switch {
+					case cmd[0] == "COMMAND":
+						return "-NOPERM User x has no permissions to run the 'command|info' command\r\n"
+					case cmd[0] == "M.SET" && addr != nodeA:
+						return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(cmd[1]), nodeA)
+					}
+					return bulk(addr)
+				})
+				w.slots = mapOf(nodeA, nodeB)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				p := pipeline.Config{Replicas: true}.New(client)
+				both := radix.NewPipeline()
+				received := make([]string, len(c.lines))
+				var replies []pipeline.Reply
+				for i, line := range c.lines {
+					words := strings.Fields(line)
+					replies = append(replies, p.Cmd(words[0], words[1:]...))
+					both.Append(radix.Cmd(&received[i], words[0], words[1:]...))
+				}
+				require.NoError(t, p.Do(soon(t, time.Second)))
+				for i, r := range replies {
+					require.Equal(t, c.from[i], r.Node(), c.lines[i])
+				}
+				if !slices.Contains(c.lines, "GET other") { // else it is ErrCrossSlot
+					require.NoError(t, client.DoSecondary(soon(t, time.Second), both))
+				}
+			})
+		})
+	}
+}
+
+// TestWriteToReplica: a write that DoSecondary sends to a replica, which refuses
+// it, goes to the primary, and the replica keeps its connections.
+func TestWriteToReplica(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 1, Replicas: 1})
+	client := open(t, cluster.Config{}, real.Addrs())
+	ctx := within(t, 20*time.Second)
+	var n int
+	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&n, "INCRBY", "k", "3")))
+	require.Equal(t, 3, n)
+	for _, s := range client.Stats().Nodes {
+		require.Zero(t, s.Pool.Closes[redislanes.CloseRenewed])
+	}
+}
+
+// TestDemotedServer: a server without cluster mode becomes a replica and a
+// primary again; READONLY must not reach callers, and connections are replaced,
+// since the name may lead to another server now.
+func TestDemotedServer(t *testing.T) {
+	t.Parallel()
+	server, other := servers.StartServer(t, servers.Options{}), servers.StartServer(t, servers.Options{})
+	client := open(t, cluster.Config{RetryWindow: time.Hour}, server.Addrs())
+	ctx := within(t, 20*time.Second)
+	p := pipeline.New(client)
+	p.IncrBy("k", 1)
+	require.NoError(t, p.Do(ctx))
+	host, port, err := net.SplitHostPort(other.Addrs()[0])
+	require.NoError(t, err)
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "REPLICAOF", host, port))
+	done := make(chan error, 1)
+	go func() {
+		p.Reset()
+		p.IncrBy("k", 1)
+		done <- p.Do(ctx)
+	}()
+	require.Eventually(t, func() bool {
+		return client.Stats().Nodes[0].Pool.Closes[redislanes.CloseRenewed] > 0
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "REPLICAOF", "NO", "ONE"))
+	require.NoError(t, <-done)
+	require.NotZero(t, client.Stats().Refused)
+}
+
+// TestPipelineFromReplicas: reads go to replicas, and a write to its primary.
+func TestPipelineFromReplicas(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
+	ctx := within(t, 20*time.Second)
+	client := open(t, cluster.Config{}, real.Addrs())
+	p := pipeline.Config{Replicas: true}.New(client)
+	written := p.Cmd("SET", "key", "1")
+	require.NoError(t, p.Do(ctx))
+	require.Equal(t, client.Primary(cluster.Slot("key")), written.Node())
+	until(t, ctx, "the replica has the key", func() bool {
+		p.Reset()
+		r := p.Cmd("GET", "key")
+		require.NoError(t, p.Do(ctx))
+		require.NotEqual(t, client.Primary(cluster.Slot("key")), r.Node())
+		value, err := r.Text()
+		return err == nil && value == "1"
+	})
+}

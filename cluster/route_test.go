@@ -1,0 +1,287 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// keyElsewhere are commands whose keys radix does not know, with %s for a key.
+var keyElsewhere = [][]string{
+	{"SINTERCARD", "1", "%s:set"},
+	{"ZDIFF", "1", "%s:zset"},
+	{"ZUNION", "2", "%s:zset", "%s:zset2"},
+	{"ZINTER", "1", "%s:zset"},
+	{"ZINTERCARD", "1", "%s:zset"},
+	{"LMPOP", "1", "%s:list", "LEFT"},
+	{"ZMPOP", "1", "%s:zset", "MIN"},
+	{"FCALL", "f", "1", "%s"},
+	{"FCALL_RO", "f", "1", "%s"},
+	{"EVAL_RO", "return redis.call('GET', KEYS[1])", "1", "%s"},
+	{"EVAL", "return redis.call('GET', KEYS[1])", "1", "%s"},
+	{"XREADGROUP", "GROUP", "STREAMS", "c", "STREAMS", "%s:stream", ">"},
+	{"SORT", "%s:list", "STORE", "%s:to"},
+	{"OBJECT", "ENCODING", "%s:string"},
+}
+
+// TestKeysAreReadFromTheCommand: what the first try of each command reaches is
+// the owner of its keys, however it is sent.
+func TestKeysAreReadFromTheCommand(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	ctx := within(t, 30*time.Second)
+	client := open(t, cluster.Config{}, real.Addrs())
+	clients, err := client.Clients()
+	require.NoError(t, err)
+	library := "#!lua name=l\nredis.register_function{function_name='f', callback=function(keys) return 1 end, flags={'no-writes'}}"
+	for _, node := range clients {
+		if real.Major() >= 7 {
+			require.NoError(t, node.Primary.Do(ctx, radix.Cmd(nil, "FUNCTION", "LOAD", library)))
+		}
+	}
+	known := slices.DeleteFunc(slices.Clone(keyElsewhere), func(command []string) bool {
+		knows, err := real.Nodes()[0].Knows(ctx, command[0])
+		require.NoError(t, err)
+		require.True(t, knows || real.Major() < 7, command[0])
+		return !knows
+	})
+	for i := range 10 {
+		tag := fmt.Sprintf("{k%d}", i)
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", tag+":string", "v")))
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "XGROUP", "CREATE", tag+":stream", "STREAMS", "0", "MKSTREAM")))
+		p := pipeline.New(client)
+		for _, command := range known {
+			name, args := command[0], filled(command[1:], tag)
+			require.NoError(t, client.Do(ctx, radix.Cmd(nil, name, args...)), "%s of %s", name, tag)
+			p.Cmd(name, args...)
+			if name != "XREADGROUP" { // which radix takes for one that always blocks
+				p.Append(radix.Cmd(nil, name, args...))
+			}
+		}
+		require.NoError(t, p.Do(ctx))
+	}
+	require.Zero(t, client.Stats().Moved)
+}
+
+func filled(args []string, tag string) (list []string) {
+	for _, arg := range args {
+		if len(arg) > 2 && arg[0] == '%' || arg == "%s" {
+			arg = fmt.Sprintf(arg, tag)
+		}
+		list = append(list, arg)
+	}
+	return list
+}
+
+// TestCrossSlotIsRefusedUnsent: no node sees anything of a command with keys in
+// two slots.
+func TestCrossSlotIsRefusedUnsent(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client := open(t, cluster.Config{}, e.Addrs())
+	ctx := within(t, 10*time.Second)
+	var seen atomic.Int32
+	for node := range e.Nodes() {
+		e.Inject(node, func(cmd string, _ []string) string {
+			if cmd != "COMMAND" {
+				seen.Add(1)
+			}
+			return ""
+		})
+	}
+	for _, line := range [][]string{
+		{"MGET", "a", "b"}, {"DEL", "a", "b"}, {"mset", "a", "1", "b", "2"}, {"EVAL", "return 1", "2", "a", "b"},
+		{"BLPOP", "a", "b", "0"}, {"SORT", "a", "STORE", "b"}, {"ZUNIONSTORE", "a", "1", "b"},
+	} {
+		name, args := line[0], line[1:]
+		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrCrossSlot, line)
+		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrCrossSlot, line)
+		if name == "BLPOP" {
+			continue
+		}
+		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), redislanes.ErrCrossSlot, line)
+		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), redislanes.ErrCrossSlot, line)
+	}
+	p := radixPipeline(radix.Cmd(nil, "GET", "a"), radix.Cmd(nil, "GET", "b"))
+	require.ErrorIs(t, client.Do(ctx, p), redislanes.ErrCrossSlot)
+	require.Zero(t, seen.Load())
+}
+
+// TestCommandsWithoutAKeyHaveOneNode: what one of them leaves on its node, the
+// next one finds, through Do and in pipelines with keys of all nodes.
+func TestCommandsWithoutAKeyHaveOneNode(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
+	ctx := within(t, 30*time.Second)
+	client := open(t, cluster.Config{}, real.Addrs())
+	evalSHA, ways := "EVALSHA_RO", []func(context.Context, radix.Action) error{client.Do, client.DoSecondary}
+	if real.Major() < 7 { // EVALSHA may write, and goes to a primary
+		evalSHA, ways = "EVALSHA", ways[:1]
+	}
+	for _, do := range ways {
+		var sha string
+		require.NoError(t, do(ctx, radix.Cmd(&sha, "SCRIPT", "LOAD", "return 7")))
+		for range 100 {
+			var n int
+			require.NoError(t, do(ctx, radix.Cmd(&n, evalSHA, sha, "0")))
+			require.Equal(t, 7, n)
+		}
+	}
+	var sha string
+	require.NoError(t, client.Do(ctx, radix.Cmd(&sha, "SCRIPT", "LOAD", "return 8")))
+	for i := range 100 {
+		p := pipeline.New(client)
+		p.IncrBy(fmt.Sprint("beside", i), 1)
+		run := p.Cmd("EVALSHA", sha, "0")
+		p.Cmd("CONFIG", "SET", "lua-time-limit", strconv.Itoa(1000+i))
+		require.NoError(t, p.Do(ctx))
+		requireInt(t, 8, run)
+		var limit []string
+		require.NoError(t, client.Do(ctx, radix.Cmd(&limit, "CONFIG", "GET", "lua-time-limit")))
+		require.Equal(t, strconv.Itoa(1000+i), limit[1])
+	}
+	require.Equal(t, keysOfOneNode(t, ctx, client), scanned(t, ctx, client))
+}
+
+// keysOfOneNode returns DBSIZE.
+func keysOfOneNode(t *testing.T, ctx context.Context, client *cluster.Client) (n int) {
+	require.NoError(t, client.Do(ctx, radix.Cmd(&n, "DBSIZE")))
+	return n
+}
+
+// scanned returns how many keys a hand-written loop of SCAN finds.
+func scanned(t *testing.T, ctx context.Context, client *cluster.Client) int {
+	keys := map[string]bool{}
+	cursor := "0"
+	for {
+		var found []string
+		require.NoError(t, client.Do(ctx, radix.Cmd(&radix.Tuple{&cursor, &found}, "SCAN", cursor, "COUNT", "5")))
+		for _, key := range found {
+			keys[key] = true
+		}
+		if cursor == "0" {
+			return len(keys)
+		}
+	}
+}
+
+// TestWhatChangesAConnectionIsRefused: on every path over connections that others
+// share. Afterwards each caller has its own reply.
+func TestWhatChangesAConnectionIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.answer = func(w io.Writer, cmd []string) bool {
+		_, err := io.WriteString(w, "-ERR "+cmd[0]+" reached the server\r\n")
+		return err == nil
+	}
+	f.start()
+	client := open(t, onlyShared, []string{f.addr()})
+	ctx := within(t, 10*time.Second)
+	for _, group := range []struct {
+		want, pipelined error
+		lines           [][]string
+	}{
+		{redislanes.ErrShared, cause.ErrNotPipelinable, [][]string{
+			{"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"}, {"QUIT"},
+		}},
+		{cause.ErrUnanswered, cause.ErrUnanswered, [][]string{ // radix.WithConn would not help
+			{"CLIENT", "REPLY", "SKIP"}, {"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"SYNC"}, {"PSYNC", "?", "-1"},
+		}},
+	} {
+		for _, line := range group.lines {
+			name, args := line[0], line[1:]
+			require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
+			require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), group.want, line)
+			require.ErrorIs(t, primaryAt(t, client, f.addr()).Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
+			require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), group.pipelined, line)
+			require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), group.pipelined, line)
+			p := radixPipeline(radix.Cmd(nil, "GET", "a"), radix.Cmd(nil, name, args...))
+			require.ErrorIs(t, client.Do(ctx, p), group.want, line)
+		}
+	}
+}
+
+// TestKeylessWhileAllNodesAreDown: a command without a key leaves a node that is
+// down only for one that may answer, so that failing calls cost no copies of the
+// table of slots. The first node that is back gets them.
+func TestKeylessWhileAllNodesAreDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, _ []string) string { return bulk(addr) }, nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		w.set(func() { w.dead[nodeA], w.dead[nodeB], w.dead[nodeC] = true, true, true })
+		var by string
+		whoami := func() radix.Action { return radix.Cmd(&by, "ECHO", "who") }
+		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami()), redislanes.ErrNotSent)
+		const calls = 100
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			require.ErrorIs(t, client.Do(t.Context(), whoami()), redislanes.ErrNotSent)
+		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(16<<10))
+		w.set(func() { delete(w.dead, nodeB) })
+		time.Sleep(10 * time.Second) // its pool dials again
+		_ = client.Do(t.Context(), whoami())
+		require.NoError(t, client.Do(soon(t, time.Second), whoami()))
+		require.Equal(t, nodeB, by)
+	})
+}
+
+// TestForEach: every primary, every replica, and each error with its node.
+func TestForEach(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
+	ctx := within(t, 20*time.Second)
+	client := open(t, cluster.Config{}, real.Addrs())
+	for i := range 100 {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", fmt.Sprint("each", i), "1")))
+	}
+	var keys atomic.Int64
+	size := func(ctx context.Context, node radix.Client) error {
+		var n int64
+		err := node.Do(ctx, radix.Cmd(&n, "DBSIZE"))
+		keys.Add(n)
+		return err
+	}
+	require.NoError(t, client.ForEachPrimary(ctx, size))
+	require.EqualValues(t, 100, keys.Load())
+	until(t, ctx, "the replicas have all keys", func() bool {
+		keys.Store(0)
+		return client.ForEachReplica(ctx, size) == nil && keys.Load() == 100
+	})
+
+	bad := errors.New("bad")
+	err := client.ForEachPrimary(ctx, func(_ context.Context, node radix.Client) error {
+		switch node.Addr().String() {
+		case real.Addrs()[0]:
+			return bad
+		case real.Addrs()[1]:
+			panic("canary")
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, bad)
+	require.ErrorContains(t, err, real.Addrs()[0]+": bad")
+	require.ErrorContains(t, err, real.Addrs()[1]+": ")
+	require.NotContains(t, err.Error(), real.Addrs()[2])
+	require.ErrorIs(t, client.ForEachPrimary(ctx, nil), redislanes.ErrNotSent)
+}

@@ -1,0 +1,231 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// TestTLSServerIsChecked: a server whose certificate comes from another CA, or
+// is for another name, is not spoken to.
+func TestTLSServerIsChecked(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{TLS: true})
+	other := servers.StartServer(t, servers.Options{TLS: true})
+	ctx := within(t, 20*time.Second)
+	useTLS(t, ctx, open(t, cluster.Config{Dialer: lanes.Dialer{TLS: real.TLSConfig()}}, real.Addrs()))
+
+	misnamed := real.TLSConfig()
+	misnamed.ServerName = "redis.example"
+	for want, d := range map[string]lanes.Dialer{
+		"certificate signed by unknown authority":               {TLS: other.TLSConfig()},
+		"certificate is valid for localhost, not redis.example": {TLS: misnamed},
+		"handshake": {}, // plain text to a server that speaks TLS
+	} {
+		_, err := cluster.Config{Dialer: d}.New(ctx, real.Addrs())
+		var unreachable *cause.Unreachable
+		require.ErrorAs(t, err, &unreachable)
+		if d.TLS != nil {
+			require.ErrorContains(t, err, "TLS handshake")
+			require.ErrorContains(t, err, want)
+		}
+		for _, addr := range real.Addrs() {
+			require.ErrorContains(t, err, addr)
+		}
+	}
+}
+
+// useTLS counts keys of all nodes.
+func useTLS(t *testing.T, ctx context.Context, client *cluster.Client) {
+	t.Helper()
+	p := pipeline.New(client)
+	for i := range 60 {
+		p.IncrBy("tls"+strconv.Itoa(i), 1)
+	}
+	require.NoError(t, p.Do(ctx))
+	require.Len(t, client.Stats().Nodes, 3)
+}
+
+// TestTLSClientCertificates: the servers demand a certificate.
+func TestTLSClientCertificates(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{TLS: true, ClientCerts: true})
+	other := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true})
+	ctx := within(t, 20*time.Second)
+	useTLS(t, ctx, open(t, cluster.Config{Dialer: lanes.Dialer{TLS: real.TLSConfig()}}, real.Addrs()))
+
+	without := real.TLSConfig()
+	without.Certificates = nil
+	stranger := real.TLSConfig()
+	stranger.Certificates = other.TLSConfig().Certificates
+	for range 20 { // the server hangs up while the client is talking
+		for _, config := range []lanes.Dialer{{TLS: without}, {TLS: stranger}} {
+			_, err := cluster.Config{Dialer: config}.New(ctx, real.Addrs()[:1])
+			if config.TLS == without {
+				require.ErrorContains(t, err, "certificate required")
+			} else {
+				require.ErrorContains(t, err, "unknown certificate authority")
+			}
+		}
+	}
+}
+
+// rejected returns how often the nodes have refused the command for want of a
+// permission, by their own count.
+func rejected(t *testing.T, ctx context.Context, real *servers.Cluster, command string) (n int) {
+	t.Helper()
+	for _, node := range real.Nodes() {
+		var info string
+		require.NoError(t, node.Do(ctx, &info, "INFO", "commandstats"))
+		_, line, _ := strings.Cut(info, "cmdstat_"+command+":")
+		line, _, _ = strings.Cut(line, "\r\n")
+		_, count, found := strings.Cut(line, "rejected_calls=")
+		if found {
+			count, _, _ = strings.Cut(count, ",")
+			calls, err := strconv.Atoi(count)
+			require.NoError(t, err)
+			n += calls
+		}
+	}
+	return n
+}
+
+// TestACLUser: what a user may not do reaches the caller at once.
+func TestACLUser(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Directives: []string{
+		"user counting on >canary-password ~app:* +get +incrby +expire +multi +exec +cluster|slots",
+		"user blind on >canary-password ~* +@all -cluster",
+	}})
+	ctx := within(t, 20*time.Second)
+	as := func(user string) cluster.Config {
+		return cluster.Config{Dialer: lanes.Dialer{Username: user, Password: "canary-password"}}
+	}
+	client := open(t, as("counting"), real.Addrs())
+	key, foreign := "app:canary-key", "foreign:canary-key"
+	noPerm := func(err error, command string) {
+		t.Helper()
+		var said resp3.SimpleError
+		require.ErrorAs(t, err, &said)
+		require.True(t, strings.HasPrefix(said.S, "NOPERM "), said.S)
+		require.NotErrorIs(t, err, redislanes.ErrRefused)
+		var failed *redislanes.Error
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, command, failed.Command)
+		require.True(t, slices.Contains(real.Addrs(), failed.Addr))
+		require.NotContains(t, err.Error(), "canary")
+	}
+	p := pipeline.New(client)
+	allowed := p.IncrBy(key, 2)
+	set := p.Cmd("SET", key, "canary-value").Idempotent() // even so
+	elsewhere := p.IncrBy(foreign, 1)
+	read := p.Cmd("STRLEN", key)
+	noPerm(p.Do(ctx), "SET")
+	requireInt(t, 2, allowed)
+	noPerm(set.Err(), "SET")
+	noPerm(elsewhere.Err(), "INCRBY")
+	noPerm(read.Err(), "STRLEN")
+	noPerm(client.Do(ctx, radix.Cmd(nil, "SET", key, "canary-value")), "SET")
+	trip := radixPipeline(radix.Cmd(nil, "GET", key), radix.Cmd(nil, "APPEND", key, "canary-value"))
+	noPerm(client.Do(ctx, trip), "APPEND")
+
+	for command, times := range map[string]int{"set": 2, "incrby": 1, "strlen": 1, "append": 1} {
+		require.Equal(t, times, rejected(t, ctx, real, command), command)
+	}
+	s := client.Stats()
+	require.Zero(t, s.Refused+s.NotSent+s.Repeated+s.Moved)
+
+	_, err := as("blind").New(ctx, real.Addrs())
+	require.ErrorContains(t, err, "NOPERM")
+	require.NotContains(t, err.Error(), "canary")
+}
+
+// narrowRights are those of docs/topologies.md, with the commands of the program.
+const narrowRights = "~app:* -@all +ping +cluster|slots +readonly +asking +get +mget +incrby +expire +blpop +multi +exec"
+
+// TestNarrowACL: with NoIdentity and NoSetInfo, nothing is sent that a narrow ACL forbids:
+// the servers' ACL LOG stays empty.
+func TestNarrowACL(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 2, Replicas: 1, Directives: []string{"user narrow on >secret " + narrowRights}})
+	user := lanes.Dialer{Username: "narrow", Password: "secret"}
+	ctx := within(t, 30*time.Second)
+
+	require.NoError(t, ordinary(ctx, open(t, cluster.Config{Dialer: user}, real.Addrs())))
+	require.NotEmpty(t, forbidden(t, ctx, real), "without the settings")
+	for _, n := range real.Nodes() {
+		require.NoError(t, n.Do(ctx, nil, "ACL", "LOG", "RESET"))
+	}
+
+	user.NoSetInfo = true
+	for name, c := range map[string]pool.Config{
+		"laned": pool.Laned{Options: pool.Options{PingEvery: 10 * time.Millisecond}},
+		"fixed": pool.Fixed{Size: 2, Options: pool.Options{PingEvery: 10 * time.Millisecond}},
+	} {
+		client := open(t, cluster.Config{Dialer: user, NoIdentity: true, Pool: c, RefreshEvery: 50 * time.Millisecond}, real.Addrs())
+		began := client.Stats().Refreshes
+		for fetched := uint64(0); fetched < 5; fetched = client.Stats().Refreshes - began {
+			require.NoError(t, ordinary(ctx, client), name)
+		}
+		require.Empty(t, forbidden(t, ctx, real), name)
+		require.NoError(t, client.Close())
+	}
+
+	alone := servers.StartServer(t, servers.Options{Directives: []string{"user narrow on >secret " + narrowRights}})
+	client := open(t, cluster.Config{Dialer: user, NoIdentity: true}, alone.Addrs())
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "app:1", "1")))
+	require.Empty(t, forbidden(t, ctx, alone), "without cluster mode")
+}
+
+// ordinary uses a client in the ways that narrowRights allow.
+func ordinary(ctx context.Context, client *cluster.Client) error {
+	p := pipeline.New(client)
+	for i := range 20 {
+		key := fmt.Sprint("app:", i)
+		p.IncrBy(key, 1)
+		p.Expire(key, time.Hour)
+		p.Cmd("MGET", key)
+	}
+	if err := p.Do(ctx); err != nil {
+		return err
+	}
+	if err := client.DoSecondary(ctx, radix.Cmd(nil, "GET", "app:1")); err != nil {
+		return err
+	}
+	if err := client.Do(ctx, radix.Cmd(nil, "BLPOP", "app:none", "0.01")); err != nil {
+		return err
+	}
+	return client.Do(ctx, radix.WithConn("app:1", func(ctx context.Context, conn radix.Conn) error {
+		transaction := radixPipeline(radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "INCRBY", "app:1", "1"), radix.Cmd(nil, "EXEC"))
+		return conn.Do(ctx, transaction)
+	}))
+}
+
+// forbidden returns what the nodes' ACL LOG holds.
+func forbidden(t *testing.T, ctx context.Context, real *servers.Cluster) (objects []string) {
+	t.Helper()
+	for _, n := range real.Nodes() {
+		var entries [][]any
+		require.NoError(t, n.Do(ctx, &entries, "ACL", "LOG"))
+		for _, e := range entries {
+			objects = append(objects, fmt.Sprint(e))
+		}
+	}
+	return objects
+}

@@ -1,0 +1,234 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+// TestNoBarrierBetweenNodes: A says nothing at all. What B redirects to C, and
+// what B refuses once, is answered meanwhile, in laned pools and in others.
+func TestNoBarrierBetweenNodes(t *testing.T) {
+	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 2}} {
+		for _, text := range []string{"MOVED", "ASK", "LOADING"} {
+			t.Run(name+" "+text, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					began, answered := time.Now(), new(atomic.Int64)
+					moving := keyOf(1, 2)
+					first := new(atomic.Bool)
+					first.Store(true)
+					w := newWorld(func(addr string, cmd []string) string {
+						switch {
+						case addr == nodeB && cmd[0] == "INCRBY" && cmd[1] == moving && text == "LOADING":
+							if first.Swap(false) {
+								return "-LOADING for a moment\r\n"
+							}
+							answered.Store(int64(time.Since(began)))
+						case addr == nodeB && cmd[0] == "INCRBY" && cmd[1] == moving:
+							return fmt.Sprintf("-%s %d %s\r\n", text, cluster.Slot(moving), nodeC)
+						case addr == nodeC && cmd[0] == "INCRBY":
+							answered.Store(int64(time.Since(began)))
+						}
+						return one
+					}, nodeA, nodeB)
+					client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: kind})
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+					w.set(func() { w.silent[nodeA] = true })
+					p := pipeline.New(client)
+					silent, moved := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(moving, 1)
+					require.Error(t, p.Do(soon(t, 500*time.Millisecond)))
+					require.Error(t, silent.Err())
+					require.NoError(t, moved.Err())
+					// A caller reads from A itself for 10 ms at most, before it looks at B.
+					require.Less(t, time.Duration(answered.Load()), 40*time.Millisecond)
+				})
+			})
+		}
+	}
+}
+
+// TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
+// connection either, is noticed after half a second. From then on, a call that
+// has less time than the window fails at once.
+func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
+	for name, do := range map[string]func(*cluster.Client, context.Context) error{
+		"shared": func(c *cluster.Client, ctx context.Context) error {
+			return c.Do(ctx, radix.Cmd(nil, "INCR", keyOf(0, 2)))
+		},
+		"lent": func(c *cluster.Client, ctx context.Context) error {
+			return c.Do(ctx, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "0.05"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				require.NoError(t, do(client, t.Context()))
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+				w.set(func() { w.silent[nodeA] = true })
+				began := time.Now()
+				var full time.Duration
+				for time.Since(began) < 1500*time.Millisecond {
+					go func() { _ = client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", keyOf(0, 2))) }()
+					call := time.Now()
+					err := do(client, soon(t, 100*time.Millisecond))
+					require.Error(t, err)
+					if time.Since(call) > 5*time.Millisecond {
+						full = call.Sub(began)
+						continue
+					}
+					require.ErrorIs(t, err, cause.ErrSuspect)
+					require.ErrorIs(t, err, redislanes.ErrNotSent)
+					var outage *cause.Tried
+					require.ErrorAs(t, err, &outage)
+					require.Equal(t, "node "+nodeA, outage.Where)
+					time.Sleep(10 * time.Millisecond)
+				}
+				require.Less(t, full, 600*time.Millisecond)
+				require.NotZero(t, client.Stats().Refreshes+client.Stats().RefreshErrors, "each hints at a refresh")
+			})
+		})
+	}
+}
+
+// TestSilentNodeHoldsUpNoHit: a hit on a key that others are counting, at a node that
+// is silent, does not wait behind them, even if their caller has all the time in the
+// world. Hits on a key at a node that answers do.
+func TestSilentNodeHoldsUpNoHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: 10 * time.Second, Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}})
+		counters := pipeline.CountersConfig{}.New(client)
+		hit := func(within time.Duration) (pipeline.Hit, time.Duration) {
+			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}}
+			began := time.Now()
+			_ = counters.Hit(soon(t, within), hits)
+			return hits[0], time.Since(began)
+		}
+		first, _ := hit(time.Second)
+		require.NoError(t, first.Err)
+		w.set(func() { w.silent[nodeA] = true })
+		out := make(chan pipeline.Hit, 2)
+		patient := func() {
+			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}, {Key: keyOf(0, 2), By: 1}} // others wait behind two
+			_ = counters.Hit(soon(t, 30*time.Second), hits)
+			out <- hits[0]
+		}
+		go patient()
+		synctest.Wait()
+		next, took := hit(100 * time.Millisecond)
+		require.ErrorIs(t, next.Err, context.DeadlineExceeded)
+		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
+		time.Sleep(2 * time.Second)
+		go patient() // nobody waits any more behind hits that were sent two seconds ago
+		synctest.Wait()
+		next, took = hit(100 * time.Millisecond)
+		require.ErrorIs(t, next.Err, cause.ErrSuspect)
+		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
+		require.Zero(t, took)
+		var outage *cause.Tried
+		require.ErrorAs(t, next.Err, &outage)
+		require.Equal(t, "node "+nodeA, outage.Where)
+		var failed *redislanes.Error
+		require.ErrorAs(t, next.Err, &failed)
+		require.Equal(t, nodeA, failed.Addr)
+
+		require.ErrorIs(t, (<-out).Err, redislanes.ErrNotSent, "of the later ones")
+		require.ErrorIs(t, (<-out).Err, redislanes.ErrUnknownOutcome)
+		require.NoError(t, counters.Close())
+	})
+}
+
+// TestSilentNodeMayComeBack: calls with more time than the window, and all if they are to
+// try while the context lasts, wait for a node that is silent.
+func TestSilentNodeMayComeBack(t *testing.T) {
+	for name, c := range map[string]struct{ window, deadline time.Duration }{
+		"more than the window": {0, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: c.window})
+				incr := func() radix.Action { return radix.Cmd(nil, "INCR", keyOf(0, 2)) } // radix uses one again once it is done
+				require.NoError(t, client.Do(t.Context(), incr()))
+				w.set(func() { w.silent[nodeA] = true })
+				require.Error(t, client.Do(soon(t, 600*time.Millisecond), incr()))
+				time.AfterFunc(100*time.Millisecond, func() {
+					w.set(func() { delete(w.silent, nodeA); w.dead[nodeA] = true })
+					w.set(func() { delete(w.dead, nodeA) })
+				})
+				require.NoError(t, client.Do(soon(t, c.deadline), incr()))
+			})
+		})
+	}
+}
+
+// TestSlowDialsAreNoSilence: each dial takes long, since names are slow to look up. All connections
+// are cut, and a call waits for a new one.
+func TestSlowDialsAreNoSilence(t *testing.T) {
+	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
+		for _, late := range []time.Duration{700 * time.Millisecond, 2 * time.Second} {
+			t.Run(fmt.Sprintf("%T, %v", kind, late), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					redis := sim.Start(t, sim.Config{Primaries: 1, Replicas: -1})
+					dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+						select {
+						case <-time.After(late):
+							return redis.Dial(ctx, network, addr)
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}
+					client := open(t, cluster.Config{Pool: kind, Dialer: lanes.Dialer{NetDial: dial}}, redis.Addrs())
+					for range 3 {
+						require.NoError(t, client.Do(soon(t, late+time.Second), radix.Cmd(nil, "SET", "k", "1")))
+						time.Sleep(5 * time.Second)
+						redis.Owner("k").Cut()
+						time.Sleep(time.Millisecond)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestSequentialDeadline: the first of two nodes is silent. At the context's end
+// its command has an unknown outcome, that for the other was not sent, and nothing
+// of both is left for the pipeline's next commands.
+func TestSequentialDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(1, 2))))
+		w.set(func() { w.silent[nodeA] = true })
+		p := pipeline.Config{Sequential: true}.New(client)
+		silent, other := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(keyOf(1, 2), 1)
+		require.Error(t, p.Do(soon(t, 50*time.Millisecond)))
+		require.ErrorIs(t, silent.Err(), redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, other.Err(), redislanes.ErrNotSent)
+
+		w.set(func() { w.silent[nodeA] = false })
+		p.Reset()
+		again := p.IncrBy(keyOf(1, 2), 1)
+		require.NoError(t, p.Do(soon(t, time.Second)))
+		total, err := again.Int()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, total)
+	})
+}

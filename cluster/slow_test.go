@@ -1,0 +1,336 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A held command is one whose replies a proxy holds up, with everything behind
+// them on the same connection.
+type held struct {
+	arrived chan string   // the name of each command that is held up
+	release chan struct{} // closed to let all replies go
+	once    sync.Once
+}
+
+// hold makes the proxies hold up commands of these names on connections that are
+// made from now on, until let is called.
+func hold(t *testing.T, proxies redistest.Proxies, names ...string) *held {
+	h := &held{arrived: make(chan string, 1000), release: make(chan struct{})}
+	t.Cleanup(h.let)
+	for _, p := range proxies {
+		p.Inject(func(command []string) string {
+			for _, name := range names {
+				if command[0] == name {
+					h.arrived <- name
+					<-h.release
+				}
+			}
+			return ""
+		})
+	}
+	return h
+}
+
+func (h *held) let() { h.once.Do(func() { close(h.release) }) }
+
+func (h *held) wait(t *testing.T) string {
+	select {
+	case name := <-h.arrived:
+		return name
+	case <-within(t, 10*time.Second).Done():
+		t.Fatal("the command did not arrive")
+		return ""
+	}
+}
+
+// slowSetup is a client that reaches the cluster through proxies which hold up
+// commands of these names.
+func slowSetup(t *testing.T, real *servers.Cluster, c cluster.Config, names ...string) (*cluster.Client, *held) {
+	proxies := redistest.StartProxies(t, real.Addrs())
+	h := hold(t, proxies, names...)
+	c.AddrMap, c.RefreshEvery = proxies.AddrMap, -1
+	return open(t, c, real.Addrs()), h
+}
+
+// oneLane has one lane and, unless it is fast only, others for slow commands. A
+// lane that a test holds up must stay as it is.
+func oneLane(noSlow bool) pool.Laned {
+	c := pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Hour}}
+	if noSlow {
+		c.SlowLanes = -1
+	}
+	return c
+}
+
+// slowWays are the ways in which a slow command on the key may come.
+var slowWays = map[string]func(context.Context, *cluster.Client, string) error{
+	"HGETALL, radix": func(ctx context.Context, c *cluster.Client, key string) error {
+		return c.Do(ctx, radix.Cmd(new(map[string]string), "HGETALL", key))
+	},
+	"EVALSHA, radix": func(ctx context.Context, c *cluster.Client, key string) error {
+		script := radix.NewEvalScript("return redis.call('HLEN', KEYS[1])")
+		return c.Do(ctx, script.Cmd(nil, []string{key}))
+	},
+	"HGETALL, radix.Pipeline": func(ctx context.Context, c *cluster.Client, key string) error {
+		p := radixPipeline(radix.Cmd(nil, "HLEN", key), radix.Cmd(nil, "HGETALL", key))
+		return c.Do(ctx, p)
+	},
+	"HGETALL, one node's client": func(ctx context.Context, c *cluster.Client, key string) error {
+		clients, err := c.Clients()
+		if err != nil {
+			return err
+		}
+		return clients[c.Primary(cluster.Slot(key))].Primary.Do(ctx, radix.Cmd(nil, "HGETALL", key))
+	},
+	"HGETALL, pipeline": func(ctx context.Context, c *cluster.Client, key string) error {
+		p := pipeline.New(c)
+		p.Cmd("HGETALL", key)
+		return p.Do(ctx)
+	},
+	"HGETALL, pipeline of an action": func(ctx context.Context, c *cluster.Client, key string) error {
+		p := pipeline.New(c)
+		p.Append(radix.Cmd(nil, "HGETALL", key))
+		return p.Do(ctx)
+	},
+	"HGET, marked": func(ctx context.Context, c *cluster.Client, key string) error {
+		p := pipeline.New(c)
+		p.Cmd("HGET", key, "f").Slow()
+		_ = p.Do(ctx) // null
+		return nil
+	},
+	"HMGET, by the settings": func(ctx context.Context, c *cluster.Client, key string) error {
+		return c.Do(ctx, radix.Cmd(nil, "HMGET", key, "f"))
+	},
+}
+
+// TestFastPassesSlow holds up the reply to a slow command. A fast one for the
+// same key, on the same node, is answered meanwhile.
+func TestFastPassesSlow(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	for way, slow := range slowWays {
+		t.Run(way, func(t *testing.T) {
+			client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false), Slow: []string{"HMGET"}},
+				"HGETALL", "EVALSHA", "HGET", "HMGET")
+			ctx := within(t, 20*time.Second)
+			done := make(chan error, 1)
+			go func() { done <- slow(ctx, client, "{"+way+"}") }()
+			h.wait(t)
+			require.Equal(t, 1, stats(client).SlowInFlight)
+			for i := range 10 {
+				var n int
+				require.NoError(t, client.Do(ctx, radix.Cmd(&n, "INCRBY", "{"+way+"}count", "1")))
+				require.Equal(t, i+1, n)
+			}
+			require.Zero(t, stats(client).InFlight)
+			require.Empty(t, done)
+			h.let()
+			require.NoError(t, <-done)
+		})
+	}
+}
+
+// TestFastQueuesBehindSlow: without lanes for slow commands, or if the command
+// is not marked, a fast command gets its reply only behind the slow one. This
+// shows that TestFastPassesSlow can fail.
+func TestFastQueuesBehindSlow(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	for name, c := range map[string]struct {
+		config cluster.Config
+		mark   func(pipeline.Reply)
+	}{
+		"no slow lanes":     {cluster.Config{Pool: oneLane(true)}, func(pipeline.Reply) {}},
+		"by the settings":   {cluster.Config{Pool: oneLane(false), Fast: []string{"HGETALL"}}, func(pipeline.Reply) {}},
+		"marked as no slow": {cluster.Config{Pool: oneLane(false)}, func(r pipeline.Reply) { r.Fast() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, h := slowSetup(t, real, c.config, "HGETALL")
+			ctx := within(t, 20*time.Second)
+			slow, fast := make(chan error, 1), make(chan error, 1)
+			go func() {
+				p := pipeline.New(client)
+				c.mark(p.Cmd("HGETALL", "key"))
+				slow <- p.Do(ctx)
+			}()
+			h.wait(t)
+			go func() { fast <- client.Do(ctx, radix.Cmd(nil, "GET", "{key}other")) }()
+			require.Eventually(t, func() bool { return stats(client).InFlight == 2 }, 10*time.Second, time.Millisecond)
+			require.Zero(t, stats(client).SlowInFlight)
+			require.Empty(t, fast)
+			h.let()
+			require.NoError(t, <-slow)
+			require.NoError(t, <-fast)
+		})
+	}
+}
+
+// TestLargeTripsTravelSlow: so many commands for one node do not hold up others,
+// whatever they are, and fewer do not need lanes of their own.
+func TestLargeTripsTravelSlow(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{Pool: oneLane(false)}, e.Addrs())
+	p := pipeline.New(client)
+	for _, n := range []int{999, 1000} {
+		p.Reset()
+		var last pipeline.Reply
+		for range n {
+			last = p.IncrBy("key", 1)
+		}
+		require.NoError(t, p.Do(within(t, 20*time.Second)))
+		total, err := last.Int()
+		require.NoError(t, err)
+		require.Contains(t, []int64{999, 1999}, total)
+		lanes := client.Stats().Nodes[0].Pool.SlowLaneInFlight
+		require.Equal(t, n >= 1000, lanes != nil, "%d commands", n)
+	}
+}
+
+// TestSlowKeepsTheOrderOfItsSlot: within a request, the commands of a slot that
+// has a slow command run in order, and those of other slots are not held up: a
+// caller that leaves early has their replies.
+func TestSlowKeepsTheOrderOfItsSlot(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false)}, "LRANGE")
+	for _, group := range []cluster.Grouping{cluster.ByNode, cluster.BySlot} {
+		ctx, cancel := context.WithCancel(within(t, 20*time.Second))
+		prefix := group.String()
+		p := pipeline.Config{Group: group}.New(client)
+		keys := redistest.KeysInSlots(6, prefix)
+		list := keys[0]
+		first := p.Cmd("RPUSH", list, "a")
+		var others []pipeline.Reply
+		for _, key := range keys[1:] {
+			others = append(others, p.IncrBy(key, 1))
+		}
+		seen := p.Cmd("LRANGE", list, "0", "-1")
+		second := p.Cmd("RPUSH", list, "b")
+		done := make(chan error, 1)
+		go func() { done <- p.Do(ctx) }()
+		if group == cluster.ByNode {
+			h.wait(t)
+			require.Eventually(t, func() bool { s := stats(client); return s.InFlight == 0 && s.SlowInFlight == 1 },
+				10*time.Second, time.Millisecond)
+			h.let()
+		}
+		require.NoError(t, <-done)
+		for i, reply := range others {
+			n, err := reply.Int()
+			require.NoError(t, err, i)
+			require.EqualValues(t, 1, n)
+		}
+		var got []string
+		require.NoError(t, seen.Into(&got))
+		require.Equal(t, []string{"a"}, got, "behind the first RPUSH and before the second")
+		requireInt(t, 1, first)
+		requireInt(t, 2, second)
+		if group == cluster.ByNode {
+			require.Equal(t, 4, p.Trips(), "one for each node and one for the slow slot")
+		}
+		cancel()
+	}
+}
+
+// TestSlowTotalsAreExact mixes slow and fast commands on the same keys, from
+// many callers, while the servers refuse some for now.
+func TestSlowTotalsAreExact(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client := open(t, cluster.Config{RetryWindow: time.Hour}, e.Addrs())
+	keys := redistest.KeysInSlots(12, "exact")
+	var commands atomic.Int32
+	for node := range e.Addrs() {
+		e.Inject(node, func(string, []string) string {
+			if commands.Add(1)%50 == 0 {
+				return "TRYAGAIN later"
+			}
+			return ""
+		})
+	}
+	const callers, rounds = 8, 40
+	ctx := within(t, 30*time.Second)
+	acknowledged := make([]atomic.Int64, len(keys))
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			p := pipeline.New(client)
+			counts := make([]pipeline.Reply, len(keys))
+			for round := range rounds {
+				p.Reset()
+				for i, key := range keys {
+					counts[i] = p.IncrBy(key, 1)
+					if (i+round+caller)%5 == 0 {
+						p.Cmd("LRANGE", "{"+key+"}list", "0", "-1")
+					}
+					p.Expire(key, time.Hour)
+				}
+				_ = p.Do(ctx)
+				for i, count := range counts {
+					switch err := count.Err(); {
+					case err == nil:
+						acknowledged[i].Add(1)
+					case !errors.Is(err, cause.ErrOvertaken): // by what came later on the slot
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i, key := range keys {
+		var n int64
+		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", key)))
+		require.Equal(t, acknowledged[i].Load(), n, key)
+		require.Greater(t, n, int64(callers*rounds*9/10), key)
+	}
+	require.Zero(t, stats(client).SlowInFlight)
+	require.Positive(t, client.Stats().Refused)
+}
+
+// TestSlowStaysSlowInLaterAttempts: what was redirected and refused goes again on
+// lanes for slow commands.
+func TestSlowStaysSlowInLaterAttempts(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	proxies := redistest.StartProxies(t, e.Addrs())
+	h := hold(t, proxies, "LRANGE")
+	client := open(t, cluster.Config{Pool: oneLane(false), AddrMap: proxies.AddrMap, RefreshEvery: -1}, e.Addrs())
+	ctx := within(t, 20*time.Second)
+	slot := cluster.Slot("key")
+	e.Move(slot, (e.Owner(slot)+1)%3) // the client does not know
+	done := make(chan error, 1)
+	go func() {
+		p := pipeline.New(client)
+		p.Cmd("RPUSH", "{key}list", "a")
+		p.Cmd("LRANGE", "{key}list", "0", "-1")
+		done <- p.Do(ctx)
+	}()
+	h.wait(t)
+	h.let()
+	require.NoError(t, <-done)
+	require.EqualValues(t, 2, client.Stats().Moved)
+	slow := 0
+	for _, n := range client.Stats().Nodes {
+		if n.Pool.SlowLaneInFlight != nil {
+			slow++
+		}
+	}
+	require.Equal(t, 2, slow, "before and behind the redirect")
+}

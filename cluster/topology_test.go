@@ -1,0 +1,293 @@
+package cluster_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// traffic is callers that must not see an error.
+type traffic struct {
+	calls   atomic.Int64
+	stop    chan struct{}
+	callers sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	failed []error
+}
+
+// startTraffic counts all keys in each call.
+func startTraffic(client *cluster.Client, callers int, keys []string) *traffic {
+	l := &traffic{stop: make(chan struct{})}
+	for range callers {
+		l.callers.Go(func() {
+			p := pipeline.New(client)
+			for {
+				select {
+				case <-l.stop:
+					return
+				default:
+				}
+				l.call(p, keys)
+			}
+		})
+	}
+	return l
+}
+
+func (l *traffic) call(p *pipeline.Pipeline, keys []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	p.Reset()
+	for _, key := range keys {
+		p.IncrBy(key, 1)
+		p.Expire(key, time.Hour)
+	}
+	err := p.Do(ctx)
+	l.calls.Add(1)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.failed = append(l.failed, err)
+	}
+}
+
+// more waits until the callers have made further calls.
+func (l *traffic) more(t *testing.T, ctx context.Context) {
+	t.Helper()
+	seen := l.calls.Load()
+	until(t, ctx, "further calls", func() bool { return l.calls.Load() >= seen+50 })
+}
+
+// end stops the callers. None of their calls may have failed.
+func (l *traffic) end(t *testing.T) {
+	t.Helper()
+	close(l.stop)
+	l.callers.Wait()
+	require.Empty(t, l.failed)
+}
+
+func TestDeadSeeds(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{})
+	ctx := within(t, 30*time.Second)
+	dead := []string{closedPort(t), closedPort(t), closedPort(t)}
+
+	_, err := cluster.Config{}.New(ctx, dead)
+	var unreachable *cause.Unreachable
+	require.ErrorAs(t, err, &unreachable)
+	require.Len(t, unreachable.Causes, len(dead))
+	for i, addr := range dead {
+		require.Contains(t, err.Error(), addr)
+		require.Equal(t, addr, unreachable.Causes[i].Addr)
+		var op *net.OpError
+		require.ErrorAs(t, unreachable.Causes[i].Err, &op)
+	}
+
+	client := open(t, cluster.Config{RefreshEvery: -1}, append(dead, real.Addrs()[2]))
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+
+	// A node that dies now fails neither refreshes nor another client's start.
+	require.NoError(t, real.Nodes()[0].Kill())
+	for range 6 { // in random order: the dead one will be asked first some time
+		require.NoError(t, client.Sync(ctx))
+	}
+	require.Zero(t, client.Stats().RefreshErrors)
+	late := open(t, cluster.Config{}, real.Addrs())
+	require.Equal(t, cluster.SlotCount, late.Stats().Slots)
+	until(t, ctx, "the slots of the living nodes are served", func() bool {
+		// Servers refuse everything for a moment, having lost a primary.
+		return late.Do(ctx, radix.Cmd(nil, "CLUSTER", "INFO")) == nil
+	})
+}
+
+// named counts the node's connections with the client's name.
+func named(t *testing.T, ctx context.Context, n *servers.Node, name string) int {
+	t.Helper()
+	var list string
+	require.NoError(t, n.Do(ctx, &list, "CLIENT", "LIST"))
+	return strings.Count(list, " name="+name+" ")
+}
+
+// TestNodesJoinAndLeave lets a node without slots get some, and then another
+// one lose all of its slots and be forgotten, while callers count.
+func TestNodesJoinAndLeave(t *testing.T) {
+	t.Parallel()
+	const name = "watched"
+	const few = 200
+	most := (cluster.SlotCount - few) / 2
+	real := servers.StartCluster(t, servers.Options{
+		Primaries: 4, Slots: []int{most, most, few, 0}, Directives: []string{"cluster-allow-replica-migration no"},
+	})
+	ctx := within(t, 60*time.Second)
+	nodes := real.Nodes()
+	leaver, joiner := nodes[2], nodes[3]
+	var first, last []uint16
+	for i := range uint16(few) {
+		first, last = append(first, i), append(last, cluster.SlotCount-few+i)
+	}
+
+	keys := redistest.KeysInSlots(9, "join")
+	keys = append(keys, redistest.KeyInSlot(first[1], "comes"), redistest.KeyInSlot(first[few-1], "comes"), redistest.KeyInSlot(last[1], "leaves"))
+	// A node with its first slots says CLUSTERDOWN for as long as it likes
+	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s).
+	client := open(t, cluster.Config{
+		Dialer:       lanes.Dialer{ClientName: name},
+		RetryWindow:  cluster.WhileContextLasts,
+		RefreshEvery: time.Second, // no key is in the slots that move last
+	}, real.Addrs()[:1])
+	l := startTraffic(client, 8, keys)
+	l.more(t, ctx)
+	require.Len(t, client.Stats().Nodes, 3)
+	require.Zero(t, named(t, ctx, joiner, name))
+	require.NotZero(t, named(t, ctx, leaver, name))
+
+	require.NoError(t, real.Reshard(ctx, first, joiner))
+	until(t, ctx, "the new node is used", func() bool { return named(t, ctx, joiner, name) > 0 })
+	l.more(t, ctx)
+	require.NotZero(t, stat(t, ctx, joiner, "incrby"))
+
+	require.NoError(t, real.Reshard(ctx, last, joiner))
+	for _, n := range nodes {
+		if n != leaver {
+			require.NoError(t, n.Do(ctx, nil, "CLUSTER", "FORGET", leaver.ID()))
+		}
+	}
+	began := time.Now()
+	until(t, ctx, "the connections to the node that has left are closed", func() bool {
+		return named(t, ctx, leaver, name) == 0
+	})
+	took := time.Since(began)
+	for _, n := range client.Stats().Nodes {
+		require.NotEqual(t, leaver.Addr(), n.Pool.Addr)
+	}
+	served := stat(t, ctx, leaver, "incrby")
+	l.more(t, ctx)
+	l.end(t)
+	require.Equal(t, served, stat(t, ctx, leaver, "incrby"))
+	for _, key := range keys {
+		var n int64
+		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", key)))
+		require.Equal(t, l.calls.Load(), n, key)
+	}
+	s := client.Stats()
+	t.Logf("%d calls, none failed; %d MOVED, %d ASK, %d refreshes; connections closed %v after FORGET", l.calls.Load(), s.Moved, s.Ask, s.Refreshes, took)
+}
+
+// TestLeavingNodesFailNoCall lets a node leave the map of the slots and come
+// back again and again. Requests that have read the old map are on their way
+// to it meanwhile: none of them may fail, also where they are lent a connection.
+func TestLeavingNodesFailNoCall(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]pool.Config{"fixed": pool.Fixed{Size: 4}, "laned": pool.Laned{Lanes: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steady, leaver := newFake(t), newFake(t)
+			var both atomic.Bool
+			both.Store(true)
+			slots := func() string {
+				if both.Load() {
+					return slotMap(steady.addr(), leaver.addr())
+				}
+				return slotMap(steady.addr())
+			}
+			steady.slots, leaver.slots = slots, slots
+			steady.start()
+			leaver.start()
+			client := open(t, cluster.Config{RefreshEvery: -1, Pool: kind}, []string{steady.addr()})
+			ctx := within(t, 30*time.Second)
+			end := callLeaver(t, ctx, client)
+			for range 30 {
+				both.Store(!both.Load())
+				require.NoError(t, client.Sync(ctx))
+			}
+			calls := end()
+			t.Logf("%d calls", calls)
+			require.Greater(t, calls, int64(100))
+			both.Store(false)
+			require.NoError(t, client.Sync(ctx))
+			until(t, ctx, "the connections to the leaver are closed", func() bool { return len(client.Stats().Nodes) == 1 })
+		})
+	}
+}
+
+// callLeaver makes calls of each kind until the function that it returns is
+// called, which returns how many they were.
+func callLeaver(t *testing.T, ctx context.Context, client *cluster.Client) (end func() int64) {
+	t.Helper()
+	var calls atomic.Int64
+	var callers sync.WaitGroup
+	stop := make(chan struct{})
+	p := pipeline.New(client)
+	for kind, call := range map[string]func() error{
+		"pipeline": func() error { p.Reset(); p.IncrBy(goodKey, 1); return p.Do(ctx) },
+		"Cmd":      func() error { return client.Do(ctx, radix.Cmd(nil, "INCR", goodKey)) },
+		"no key":   func() error { return client.Do(ctx, radix.Cmd(nil, "DBSIZE")) },
+		"WithConn": func() error {
+			return client.Do(ctx, lentCmd(goodKey, "INCR", goodKey))
+		},
+	} {
+		callers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				calls.Add(1)
+				if err := call(); err != nil {
+					t.Errorf("%s: call %d: %v", kind, calls.Load(), err)
+					return
+				}
+			}
+		})
+	}
+	return func() int64 {
+		close(stop)
+		callers.Wait()
+		return calls.Load()
+	}
+}
+
+// TestNodeThatLeftSaysSo: what is sent to it was not refused because the client
+// was closed.
+func TestNodeThatLeftSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	leaver := primaryAt(t, client, s.fakes[0].addr())
+	require.NoError(t, leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+	rows := s.parts("node")
+	rows[0].at, rows[0].id, rows[0].epoch = s.fakes[1], id(1), 9
+	rows[1].epoch = 9
+	s.all(rows)
+	require.NoError(t, client.Sync(ctx))
+	until(t, ctx, "it takes nothing more", func() bool { return leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")) != nil })
+	for _, action := range []radix.Action{
+		radix.Cmd(nil, "INCR", "k"),
+		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
+	} {
+		err := leaver.Do(ctx, action)
+		require.ErrorIs(t, err, cause.ErrRetired)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		require.NotErrorIs(t, err, redislanes.ErrClosed)
+		require.ErrorContains(t, err, "left the cluster")
+	}
+}

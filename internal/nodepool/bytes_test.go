@@ -1,0 +1,101 @@
+package nodepool
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestLanesAreBoundedByBytes: large values for a server that takes none wait with
+// their callers, not in a copy on the lane.
+func TestLanesAreBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	const callers, size = 60, 256 << 10
+	server := servers.StartServer(t, servers.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	quiet := Options{StallTimeout: time.Minute, PingEvery: -1}
+	p, err := New(Laned{Lanes: 1, MaxQueuedBytes: 4 * size, Options: quiet}, lanes.Dialer{NetDial: dialSmall}, proxy.Addr(), nil)
+	require.NoError(t, err)
+	defer p.Close()
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	unsuspecting(p)
+	proxy.Stall(redistest.ToServer)
+	value := strings.Repeat("x", size)
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			if err := p.Do(ctx, radix.Cmd(nil, "APPEND", "k", value)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, "all callers wait", func() bool {
+		s := p.Stats()
+		return s.InFlight+s.Waiters == callers
+	})
+	require.LessOrEqual(t, p.Stats().InFlight, callers/2, "what the socket took, what is being written and what waits behind")
+	proxy.Flow(redistest.ToServer)
+	wg.Wait()
+	var n int
+	require.NoError(t, p.Do(ctx, radix.Cmd(&n, "STRLEN", "k")))
+	require.Equal(t, callers*size, n)
+}
+
+func TestQueuedBytesAreValidated(t *testing.T) {
+	t.Parallel()
+}
+
+// dialSmall dials TCP with a small write buffer, as a slow link has one.
+func dialSmall(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		err = tcp.SetWriteBuffer(64 << 10)
+	}
+	return conn, err
+}
+
+// dialHidden is dialSmall, but the lane does not see the socket.
+func dialHidden(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := dialSmall(ctx, network, addr)
+	return struct{ net.Conn }{conn}, err
+}
+
+// TestSteadyUploadIsNotSilence: a value travels for several times as long as a
+// connection may be silent. It arrives, once.
+func TestSteadyUploadIsNotSilence(t *testing.T) {
+	t.Parallel()
+	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"socket": dialSmall, "wrapped": dialHidden,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := servers.StartServer(t, servers.Options{})
+			proxy := redistest.StartProxy(t, server.Addrs()[0])
+			p, err := New(Laned{Lanes: 1, Options: Options{
+				StallTimeout: 2 * time.Second, PauseTimeout: 2 * time.Second, PingEvery: -1,
+			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
+			require.NoError(t, err)
+			defer p.Close()
+			ctx := within(t, 40*time.Second)
+			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+			const size = 6 << 20
+			proxy.Throttle(redistest.ToServer, 1<<20) // 6 s
+			var n int
+			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
+			require.Equal(t, size, n, "it ran once")
+			require.Zero(t, p.Stats().Closes[redislanes.CloseStalled])
+		})
+	}
+}

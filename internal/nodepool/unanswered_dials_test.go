@@ -1,0 +1,180 @@
+package nodepool
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/health"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestUnansweredDialIsSilence: where no connection is left, and a dial gets no
+// answer, callers do not wait for the dial's end either.
+func TestUnansweredDialIsSilence(t *testing.T) {
+	for name, c := range map[string]struct {
+		known bool // the server was reached before
+		limit time.Duration
+	}{"known": {true, 750 * ms}, "never reached": {false, 3200 * ms}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, Laned{})
+				transaction := func() error {
+					ctx, cancel := context.WithTimeout(t.Context(), 100*ms)
+					defer cancel()
+					return p.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+						return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+					}))
+				}
+				if c.known {
+					require.NoError(t, transaction())
+				}
+				h.hold(everything)
+				frozen := time.Now()
+				for time.Since(frozen) < c.limit {
+					require.Error(t, transaction())
+					time.Sleep(ms)
+				}
+				for range 100 {
+					began := time.Now()
+					err := transaction()
+					require.ErrorIs(t, err, cause.ErrSuspect)
+					require.Equal(t, began, time.Now())
+					var down *cause.Down
+					require.ErrorAs(t, err, &down)
+					require.WithinDuration(t, frozen, down.Since, 200*ms)
+				}
+				time.Sleep(10 * time.Second) // the dial has failed
+				var down *cause.Down
+				require.ErrorAs(t, transaction(), &down)
+				if c.known { // else it is the pool's own lanes whose dials have failed
+					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")
+				}
+				h.hold(nothing)
+				time.Sleep(10 * time.Second)
+				require.NoError(t, transaction())
+			})
+		})
+	}
+}
+
+// TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown
+// that the server makes nobody wait. Each unanswered dial took twice as long as the last.
+func TestEachUnansweredDialIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1, MaxDedicated: 8})
+		for range 5 {
+			conn, err := p.Dedicate(t.Context())
+			require.NoError(t, err)
+			defer conn.Return()
+			h.lose(true)
+			began := time.Now()
+			_, err = p.Dedicate(t.Context())
+			require.ErrorIs(t, err, cause.ErrSuspect)
+			require.Less(t, time.Since(began), 3*health.MinSilence)
+			h.lose(false)
+			time.Sleep(5 * time.Second)
+			again, err := p.Dedicate(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, again.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+			again.Return()
+		}
+	})
+}
+
+// TestDialsThatTimeOutBesideDedicatedConnections: dials that are given up before the pool wonders
+// are one silence, whatever the random pauses between them.
+func TestDialsThatTimeOutBesideDedicatedConnections(t *testing.T) {
+	for range 5 {
+		synctest.Test(t, dialsTimeOutBesideADedicatedConnection)
+	}
+}
+
+func dialsTimeOutBesideADedicatedConnection(t *testing.T) {
+	h := new(holder)
+	h.cond, h.holds = sync.NewCond(&h.mu), nothing
+	p, err := New(Laned{Lanes: 1}, lanes.Dialer{NetDial: h.dial, Timeout: 100 * ms}, "simulated:1", nil)
+	require.NoError(t, err)
+	defer h.tasks.Wait()
+	defer p.Close()
+	conn, err := p.Dedicate(t.Context())
+	require.NoError(t, err)
+	defer conn.Return()
+	h.lose(true)
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err = p.Dedicate(ctx)
+	require.ErrorIs(t, err, cause.ErrSuspect)
+	require.Less(t, time.Since(began), time.Second)
+	h.lose(false)
+	time.Sleep(5 * time.Second)
+	again, err := p.Dedicate(t.Context())
+	require.NoError(t, err, "the server answers again")
+	again.Return()
+}
+
+// TestUnansweredDialBesideDedicatedConnections: those who wait for a dial that is not
+// answered learn so as soon as if none were lent, unless what is lent shows life.
+func TestUnansweredDialBesideDedicatedConnections(t *testing.T) {
+	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2}, "adaptive": Adaptive{Max: 2}, "laned": Laned{Lanes: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				conn, err := p.Dedicate(t.Context())
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				if name == "fixed" { // its second connection is there
+					second, err := p.Dedicate(t.Context())
+					require.NoError(t, err)
+					h.lose(true)
+					require.NoError(t, second.Close())
+					second.Return()
+				}
+				h.lose(true)
+				began := time.Now()
+				_, err = p.Dedicate(t.Context())
+				require.ErrorIs(t, err, cause.ErrSuspect)
+				require.Less(t, time.Since(began), time.Second)
+				h.lose(false)
+				time.Sleep(5 * time.Second)
+				again, err := p.Dedicate(t.Context())
+				require.NoError(t, err, "the server answers again")
+				again.Return()
+				conn.Return()
+			})
+		})
+	}
+}
+
+// TestSlowDialIsNoSlowTrip: what is usual of a server that has been sent nothing but its
+// handshake is how long that took, and not what it takes to connect.
+func TestSlowDialIsNoSlowTrip(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			time.Sleep(100 * time.Millisecond)
+			return dial(ctx, network, addr)
+		}
+		p := simulated(t, Fixed{Size: 1}, d)
+		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error { return nil }))
+		p.main.mu.Lock()
+		defer p.main.mu.Unlock()
+		require.Less(t, p.main.health.Usual(), 10*time.Millisecond)
+	})
+}

@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// TestTripIsTimedWhenAskedFor: the first batch after Trip, and no other, for as
+// long as it takes, whether its caller stays or not.
+func TestTripIsTimedWhenAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const latency = 30 * time.Millisecond
+		d := pipeDialer(t, func(p *peer) {
+			for {
+				if _, err := p.command(); err != nil {
+					return
+				}
+				time.Sleep(latency)
+				if !p.send("+PONG\r\n") {
+					return
+				}
+			}
+		})
+		l := dialWith(t, d, "server:1", noEvents{})
+		require.NoError(t, l.ping(t))
+		require.Zero(t, l.Trip(), "nobody had asked for it")
+		require.Zero(t, l.Trip(), "no batch since")
+		require.NoError(t, l.ping(t))
+		time.Sleep(time.Second)
+		require.Equal(t, latency, l.Trip())
+		require.Zero(t, l.Trip(), "it was told")
+
+		ctx, cancel := context.WithTimeout(t.Context(), latency/2)
+		defer cancel()
+		b := newTrip([]string{"PING"})
+		RoundTrip(ctx, l, b)
+		require.ErrorIs(t, b.err, context.DeadlineExceeded)
+		require.Zero(t, l.Trip(), "it is not complete")
+		time.Sleep(time.Second)
+		require.Equal(t, latency, l.Trip())
+	})
+}
+
+// TestMeasuredBatch: how long it took is known once it is complete, and stays.
+func TestMeasuredBatch(t *testing.T) {
+	var b Batch
+	arena := resp.AppendCommand(nil, "GET", "a")
+	call := NewCall()
+	call.Begin(1)
+	b.Reset(call, arena)
+	b.Add(0, len(arena))
+	began := Now() - time.Second
+	b.Measure(began)
+	require.Equal(t, len(arena), b.Size())
+	require.GreaterOrEqual(t, b.Took(), time.Second, "it is not complete")
+	b.Fail("a:1", errNotACommand)
+	took := b.Took()
+	require.GreaterOrEqual(t, took, time.Second)
+	require.Equal(t, took, b.Took())
+	require.Zero(t, b.ReplySize())
+	names := 0
+	for encoded := range b.Each(arena) {
+		names++
+		require.Equal(t, "GET", resp.CommandName(encoded))
+	}
+	require.Equal(t, 1, names)
+	b.Reset(call, arena)
+	require.False(t, b.measured)
+}
+
+// TestLoad: at most as many are in flight as there are callers, and at the end
+// none is.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	var l Load
+	l.add()
+	l.add()
+	l.remove(1)
+	require.Equal(t, []int{1, 2, 1}, []int{l.Now(), l.TakePeak(), l.TakePeak()})
+	l.remove(1)
+	require.Equal(t, []int{0, 1, 0}, []int{l.Now(), l.TakePeak(), l.TakePeak()})
+	const callers = 8
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range 1000 {
+				l.add()
+				if peak := l.TakePeak(); peak < 1 || peak > callers {
+					t.Errorf("a peak of %d", peak)
+				}
+				l.remove(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.Zero(t, l.Now())
+}
+
+// The shortest trip is that of any that were timed.
+func TestShortestTrip(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	require.Zero(t, l.shortest.Load())
+	for range 20 {
+		before := l.shortest.Load()
+		l.Trip()
+		b := newTrip([]string{"PING"})
+		RoundTrip(context.Background(), l, b)
+		after := l.shortest.Load()
+		require.Positive(t, after)
+		if before > 0 {
+			require.LessOrEqual(t, after, before)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	addr, got, answer := gated(t)
+	l := dial(t, addr)
+	before := l.Progress()
+	b := begun([]string{"ECHO", "x"})
+	require.True(t, l.Submit(b))
+	Flush([]*Batch{b})
+	<-got
+	require.Equal(t, before, l.Progress(), "the server has shown no life")
+	answer <- ":1\r\n"
+	b.read(within(t, patience))
+	require.NoError(t, b.call.Wait(within(t, patience)))
+	require.NotEqual(t, before, l.Progress())
+}

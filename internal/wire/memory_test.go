@@ -1,0 +1,325 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/race"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// reused sends the same commands again and again without new memory.
+type reused struct {
+	lane  *Lane
+	call  *Call
+	batch Batch
+	arena []byte
+	mine  []*Batch
+}
+
+func newReused(l *Lane) *reused {
+	arena := resp.AppendCommand(nil, "INCRBY", "limit:{user:12345}", "1")
+	return &reused{lane: l, call: NewCall(), arena: resp.AppendCommand(arena, "EXPIRE", "limit:{user:12345}", "60")}
+}
+
+func (r *reused) trip(tb testing.TB) {
+	first, _ := resp.Cut(r.arena)
+	r.batch.Reset(r.call, r.arena)
+	r.batch.Add(0, len(first))
+	r.batch.Add(len(first), len(r.arena))
+	r.call.Begin(1)
+	if r.lane.Submit(&r.batch) {
+		r.mine = append(r.mine[:0], &r.batch)
+		Flush(r.mine)
+		r.batch.read(tb.Context())
+	}
+	if err := r.call.Wait(tb.Context()); err != nil || r.batch.Failed() {
+		tb.Fatal(err)
+	}
+}
+
+// counter answers every two commands at once, without memory of its own.
+func counter(p *peer) {
+	request := len(newReused(nil).arena)
+	buf, answer, got := make([]byte, 4096), []byte(":123\r\n:1\r\n"), 0
+	for {
+		n, err := p.in.Read(buf)
+		if err != nil {
+			return
+		}
+		for got += n; got >= request; got -= request {
+			if _, err := p.Write(answer); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestRoundTripAllocatesNothing(t *testing.T) {
+	reads := 2.0 // of crypto/tls, here and at the server: it allocates for each
+	if race.Enabled {
+		reads += 2 // and its buffers
+	}
+	for way, most := range map[string]float64{"socket": 0, "wrapped": 0, "TLS": reads} {
+		addr, d := dialable(t, way, counter)
+		r := newReused(dialWith(t, d, addr, noEvents{}))
+		for range 100 {
+			r.trip(t)
+		}
+		require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { r.trip(t) }), most, way)
+		if race.Enabled {
+			continue // sync.Pool drops some of what it is given
+		}
+		afterIdle := func() {
+			r.lane.restedAt.Store(0)
+			r.trip(t)
+		}
+		require.LessOrEqual(t, testing.AllocsPerRun(1000, afterIdle), most, "%s, of which the socket is asked first", way)
+	}
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, way := range []string{"socket", "TLS", "wrapped", "not a socket"} {
+		b.Run(way, func(b *testing.B) {
+			addr, d := dialable(b, way, counter)
+			r := newReused(dialWith(b, d, addr, noEvents{}))
+			b.ReportAllocs()
+			for b.Loop() {
+				r.trip(b)
+			}
+		})
+	}
+}
+
+func BenchmarkShared(b *testing.B) {
+	for _, way := range []string{"socket", "TLS", "wrapped", "not a socket"} {
+		b.Run(way, func(b *testing.B) {
+			addr, d := dialable(b, way, counter)
+			l := dialWith(b, d, addr, noEvents{})
+			b.SetParallelism(64)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for r := newReused(l); pb.Next(); {
+					r.trip(b)
+				}
+			})
+		})
+	}
+}
+
+// What a batch has grown for one large reply it gives back when the next ones
+// are small, but not from one large reply to the next.
+func TestReplyBuffersShrink(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	l := dial(t, scripted(t, (*peer).echo))
+	b := new(Batch)
+	echo := func(text string) int {
+		b.fill(NewCall(), []string{"ECHO", text})
+		RoundTrip(within(t, patience), l, b)
+		reply, err := b.Reply(0)
+		require.NoError(t, err)
+		require.Greater(t, len(reply), len(text))
+		return cap(b.buf)
+	}
+	require.Greater(t, echo(large), 1<<20)
+	require.Greater(t, echo(large), 1<<20)
+	for range SpareUses {
+		require.Greater(t, echo("small"), 1<<20, "not at once")
+		echo(large)
+	}
+	for range SpareUses {
+		echo("small")
+	}
+	require.Less(t, echo("small"), 1<<10)
+}
+
+// buffers is what the lane keeps for writing.
+func (l *Lane) buffers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writing {
+		return 1 << 30
+	}
+	return cap(l.wbuf) + cap(l.spare)
+}
+
+// What a lane needed once for a large write it gives back: when it is idle, and
+// when small writes follow. Large ones find it again.
+func TestWriteBuffersShrink(t *testing.T) {
+	large := strings.Repeat("x", 2<<20)
+	l := dial(t, scripted(t, (*peer).echo))
+	echo := func(text string) {
+		b := newTrip([]string{"ECHO", text})
+		RoundTrip(within(t, patience), l, b)
+		_, err := b.Reply(0)
+		require.NoError(t, err)
+		until(t, "the writer is done", l.idleWriter)
+	}
+	quieten(t, l)
+	echo(large)
+	require.Greater(t, l.buffers(), 2<<20)
+	for range SpareUses {
+		echo("small")
+		echo(large)
+	}
+	require.Greater(t, l.buffers(), 2<<20, "not between large ones")
+	for range 2 * SpareUses {
+		echo("small")
+	}
+	require.LessOrEqual(t, l.buffers(), 2*KeptBytes)
+
+	quieten(t, l)
+	echo(large)
+	require.Greater(t, l.buffers(), 2<<20)
+	until(t, "the reply is delivered", func() bool { return l.InFlight() == 0 })
+	l.Watch()
+	require.LessOrEqual(t, l.buffers(), 2*KeptBytes)
+}
+
+// The reader that sits in an idle lane's read does not keep what it grew by.
+func TestIdleReaderShrinks(t *testing.T) {
+	elements := strings.Repeat("$4\r\nname\r\n", 20_000)
+	addr := scripted(t, func(p *peer) {
+		for p.take(1) && p.send("*20000\r\n"+elements) {
+		}
+	})
+	l := dial(t, addr)
+	until(t, "the reader listens", func() bool { return l.role() == background })
+	b := newTrip([]string{"HGETALL", "1"})
+	RoundTrip(within(t, patience), l, b)
+	require.Equal(t, "*20000\r\n"+elements, b.texts()[0])
+	require.True(t, l.grown.Load())
+	until(t, "the reply is delivered", func() bool { return l.InFlight() == 0 })
+	require.Equal(t, background, l.role(), "it goes on listening")
+	until(t, "the buffer is small again", func() bool {
+		l.Watch()
+		return !l.grown.Load()
+	})
+	RoundTrip(within(t, patience), l, begunAgain(b))
+	require.NoError(t, l.Err(), "it only looked up")
+	require.NoError(t, l.Close())
+}
+
+func begunAgain(b *Batch) *Batch {
+	b.fill(b.call, []string{"HGETALL", "1"})
+	return b
+}
+
+// A batch of many commands is no reason either.
+func TestBatchesOfManyCommandsShrink(t *testing.T) {
+	b := new(Batch)
+	fill := func(n int) {
+		b.Reset(NewCall(), make([]byte, 2*n))
+		for i := range n {
+			b.Add(2*i, 2*i+1)
+			b.replies = append(b.replies, i)
+		}
+	}
+	fill(100_000)
+	for range SpareUses {
+		fill(1)
+		fill(100_000)
+	}
+	require.Greater(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 300_000)
+	for range SpareUses + 2 {
+		fill(1)
+	}
+	require.Less(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 3*KeptCommands)
+}
+
+// A lane is not filled without bounds, but takes what finds it empty.
+func TestQueuedBytesAreBounded(t *testing.T) {
+	value := strings.Repeat("v", 1000)
+	set := func() *Batch { return begun([]string{"SET", "k", value}) }
+	l := dial(t, scripted(t, (*peer).echo))
+	l.maxQueued = 2500
+	var all []*Batch
+	enqueue := func(b *Batch) bool {
+		ok := l.Enqueue(b, 100)
+		if ok {
+			all = append(all, b)
+		}
+		return ok
+	}
+	require.True(t, enqueue(begun([]string{"SET", "k", strings.Repeat("v", 5000)})), "alone it goes, whatever its size")
+	require.False(t, enqueue(set()))
+	ok, _ := l.Dispatch(set(), 100)
+	require.False(t, ok)
+	Flush(all)
+	require.True(t, enqueue(set()))
+	require.True(t, enqueue(set()))
+	require.False(t, enqueue(set()))
+	Flush(all)
+	require.True(t, enqueue(set()))
+	Flush(all)
+	for _, b := range all {
+		b.read(within(t, patience))
+		require.NoError(t, b.call.Wait(within(t, patience)))
+		require.Equal(t, []string{"+OK\r\n"}, b.texts())
+	}
+}
+
+// A length is only a claim: memory is for what has arrived.
+func TestMemoryFollowsWhatArrives(t *testing.T) {
+	const arrived = 3 << 20
+	addr := scripted(t, func(p *peer) {
+		if p.take(1) {
+			p.send(fmt.Sprintf("$%d\r\n%s", 500<<20, strings.Repeat("x", arrived)))
+			_, _ = p.command() // until the lane is closed
+		}
+	})
+	l := dial(t, addr)
+	b := newTrip([]string{"GET", "1"})
+	ctx, leave := context.WithCancel(t.Context())
+	done := start(ctx, l, b)
+	until(t, "it has arrived", func() bool {
+		l.replyMu.Lock()
+		defer l.replyMu.Unlock()
+		return len(b.buf) > arrived
+	})
+	leave()
+	await(t, "the caller", done)
+	require.LessOrEqual(t, cap(b.buf), 3*arrived)
+}
+
+// A reply of many elements makes the lane's read buffer grow; a quiet lane gives
+// it back.
+func TestReadBufferGrowsAndShrinks(t *testing.T) {
+	elements := strings.Repeat("$4\r\nname\r\n", 200_000)
+	addr := scripted(t, func(p *peer) {
+		for {
+			args, err := p.command()
+			switch {
+			case err != nil:
+				return
+			case args[0] == "PING":
+				p.send("+PONG\r\n")
+			default:
+				p.send("*200000\r\n" + elements)
+			}
+		}
+	})
+	l := dial(t, addr)
+	quieten(t, l)
+	b := newTrip([]string{"HGETALL", "1"})
+	RoundTrip(within(t, patience), l, b)
+	require.Equal(t, "*200000\r\n"+elements, b.texts()[0])
+	until(t, "the caller has given up the role of the reader", func() bool { return l.role() != caller })
+	require.NoError(t, l.Close())
+	grown := len(l.rbuf)
+	require.Greater(t, grown, minReadBuffer)
+	require.LessOrEqual(t, grown, maxReadBuffer)
+
+	l = dial(t, addr)
+	b = newTrip([]string{"HGETALL", "1"})
+	RoundTrip(within(t, patience), l, b)
+	quieten(t, l)
+	l.Watch()
+	require.NoError(t, l.ping(t))
+	require.NoError(t, l.Close())
+	require.Len(t, l.rbuf, minReadBuffer)
+}

@@ -1,0 +1,230 @@
+package pipeline_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	real := servers.StartServer(t, servers.Options{})
+	for _, protocol := range []int{2, 3} {
+		client := open(t, cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}, real.Addrs())
+		p := pipeline.New(client)
+		binary := "\x00\r\n\xff$5\r\n"
+		p.Cmd("FLUSHALL")
+		p.Cmd("SET", "", binary)
+		text := p.Cmd("GET", "")
+		null := p.Cmd("GET", "absent")
+		p.Cmd("HSET", "h", "f", "1", "g", "2")
+		hash := p.Cmd("HGETALL", "h")
+		float := p.Cmd("INCRBYFLOAT", "x", "1.5")
+		ttl := p.Expire("x", 1500*time.Millisecond)
+		left := p.Cmd("PTTL", "x")
+		least := p.Expire("x", time.Nanosecond)
+		array := p.Cmd("MGET", "", "absent")
+		list := p.Eval(pipeline.NewScript("return {3, -4}"), []string{"x"})
+		var viaRadix string
+		p.Append(radix.Cmd(&viaRadix, "GET", ""))
+		require.NoError(t, p.Do(within(t, 5*time.Second)))
+
+		s, err := text.Text()
+		require.NoError(t, err)
+		require.Equal(t, binary, s)
+		require.Equal(t, binary, viaRadix)
+		require.True(t, null.IsNull())
+		_, err = null.Text()
+		require.ErrorIs(t, err, redislanes.ErrNull)
+		require.NoError(t, null.Err())
+		var m map[string]int
+		require.NoError(t, hash.Into(&m))
+		require.Equal(t, map[string]int{"f": 1, "g": 2}, m)
+		_, err = hash.Int()
+		require.Error(t, err)
+		f, err := float.Float()
+		require.NoError(t, err)
+		require.Equal(t, 1.5, f)
+		for _, r := range []pipeline.Reply{ttl, least} {
+			requireInt(t, 1, r)
+		}
+		n, err := left.Int()
+		require.NoError(t, err)
+		require.InDelta(t, 1500, n, 500)
+		numbers := []int64{9, 9, 9}
+		require.NoError(t, list.Into(&numbers))
+		require.Equal(t, []int64{3, -4}, numbers)
+		require.ErrorAs(t, array.Into(&numbers), new(*redislanes.DecodeError))
+		var both []*string
+		require.NoError(t, array.Into(&both))
+		require.Equal(t, binary, *both[0])
+		require.Nil(t, both[1])
+	}
+}
+
+func TestLifeOfAReply(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	p := pipeline.New(open(t, cluster.Config{}, e.Addrs()))
+	ctx := within(t, 5*time.Second)
+	require.NoError(t, p.Do(ctx), "an empty pipeline")
+	p.Reset()
+	require.ErrorIs(t, pipeline.Reply{}.Err(), cause.ErrPending)
+	r := p.IncrBy("k", 1)
+	require.ErrorIs(t, r.Err(), cause.ErrPending)
+	require.NoError(t, p.Do(ctx))
+	require.NoError(t, r.Err())
+	require.ErrorIs(t, p.Do(ctx), cause.ErrExecuted)
+	n, err := r.Int()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n, "the second Do must not have counted")
+	p.Reset()
+	require.ErrorIs(t, r.Err(), cause.ErrStale)
+	require.Zero(t, p.Len())
+}
+
+// TestFailedNeighbours: a command that fails leaves the others their replies,
+// and no error shows an argument.
+func TestFailedNeighbours(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client := open(t, cluster.Config{}, real.Addrs())
+	p := pipeline.New(client)
+	p.Cmd("SET", "text", "canary")
+	good := p.IncrBy("good", 1)
+	bad := p.IncrBy("text", 987654)
+	unknown := p.Cmd("NOSUCH", "canary", "canary")
+	var into int
+	action := p.Append(radix.Cmd(&into, "GET", "text"))
+	err := p.Do(within(t, 5*time.Second))
+	var failure *redislanes.PipelineError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, 3, failure.Failed)
+	require.Equal(t, 5, failure.Total)
+	require.NoError(t, good.Err())
+	var simple resp3.SimpleError
+	require.ErrorAs(t, bad.Err(), &simple)
+	require.NotErrorIs(t, bad.Err(), redislanes.ErrUnknownOutcome)
+	require.Error(t, action.Err(), "text does not fit an int")
+	for _, err := range []error{err, bad.Err(), unknown.Err()} {
+		require.NotContains(t, err.Error(), "canary")
+		require.NotContains(t, err.Error(), "987654")
+	}
+	var command *redislanes.Error
+	require.ErrorAs(t, bad.Err(), &command)
+	require.Equal(t, "INCRBY", command.Command)
+	require.Contains(t, real.Addrs(), command.Addr)
+
+	p.Reset()
+	good = p.IncrBy("good", 1)
+	p.Cmd("WATCH", "good") // is refused, so nothing is sent
+	require.ErrorAs(t, p.Do(within(t, 5*time.Second)), &failure)
+	require.Equal(t, []int{2, 2}, []int{failure.Failed, failure.Total})
+	require.ErrorIs(t, good.Err(), redislanes.ErrNotSent)
+}
+
+// A reply that does not fit its receiver is an error that names the command, the
+// node and the receiver's own type, on every way to it.
+func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, e.Addrs())
+	ctx := within(t, 10*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "canary")))
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", "l", "canary", "b")))
+
+	inPipeline := func(into any, name string) error {
+		p := radix.NewPipeline()
+		p.Append(radix.Cmd(nil, "SET", "{k}2", "1"))
+		p.Append(radix.Cmd(new(int), "STRLEN", "k"))
+		p.Append(radix.Cmd(into, name, "k"))
+		return client.Do(ctx, p)
+	}
+	appended := func(into any) error {
+		p := pipeline.New(client)
+		p.Append(radix.Cmd(into, "GET", "k"))
+		return p.Do(ctx)
+	}
+	reply := func(decode func(r pipeline.Reply) error, name, key string, args ...string) error {
+		p := pipeline.New(client)
+		r := p.Cmd(name, append([]string{key}, args...)...)
+		require.NoError(t, p.Do(ctx))
+		return decode(r)
+	}
+	toInt := func(r pipeline.Reply) error { _, err := r.Int(); return err }
+	at := " on " + e.Addrs()[0] + ": "
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Do":                   {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"FlatCmd, a channel":   {client.Do(ctx, radix.FlatCmd(new(chan int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
+		"an array into an int": {client.Do(ctx, radix.Cmd(new(int64), "LRANGE", "l", "0", "-1")), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *int64"},
+		"radix.Pipeline":       {inPipeline(new(int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"radix.Pipeline, kept": {inPipeline(new(chan int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
+		"a dedicated connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(new(int), "GET", "k"))
+		})), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"Append": {appended(new(uint8)), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},
+		"Into": {reply(func(r pipeline.Reply) error { return r.Into(new([]int)) }, "LRANGE", "l", "0", "-1"),
+			"redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *[]int"},
+		"Int":   {reply(toInt, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into int64"},
+		"Text":  {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into []byte"},
+		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into float64"},
+	} {
+		require.EqualError(t, c.err, c.want, name)
+		var failed *redislanes.Error
+		require.ErrorAs(t, c.err, &failed, name)
+		require.ErrorAs(t, c.err, new(*redislanes.DecodeError), name)
+		require.NotErrorIs(t, c.err, redislanes.ErrNotSent)
+		require.NotErrorIs(t, c.err, redislanes.ErrUnknownOutcome)
+	}
+	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), redislanes.ErrNull)
+	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "redislanes: GET"+at+"null reply")
+}
+
+// TestReceiversOfErrors: a receiver that takes errors as values gets an error of
+// the server, as from radix itself, others stay as they were, and the command
+// has failed in any case.
+func TestReceiversOfErrors(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	client := open(t, cluster.Config{}, server.Addrs())
+	ctx := within(t, 10*time.Second)
+	const text = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "text")))
+
+	var raw resp3.RawMessage
+	var simple resp3.SimpleError
+	number, good := 7, 0
+	p := pipeline.New(client)
+	replies := []pipeline.Reply{
+		p.Append(radix.Cmd(&raw, "LLEN", "k")),
+		p.Append(radix.Cmd(&simple, "LLEN", "k")),
+		p.Append(radix.Cmd(&number, "LLEN", "k")),
+		p.Append(radix.Cmd(nil, "LLEN", "k")),
+	}
+	p.Append(radix.Cmd(&good, "STRLEN", "k"))
+	var failed *redislanes.PipelineError
+	require.ErrorAs(t, p.Do(ctx), &failed)
+	require.Equal(t, []int{4, 5}, []int{failed.Failed, failed.Total})
+	require.Equal(t, "-"+text+"\r\n", string(raw))
+	require.Equal(t, text, simple.S)
+	require.Equal(t, []int{7, 4}, []int{number, good})
+	for _, reply := range replies {
+		var command *redislanes.Error
+		require.ErrorAs(t, reply.Err(), &command)
+		require.Equal(t, "LLEN", command.Command)
+	}
+}
