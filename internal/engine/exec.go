@@ -53,14 +53,14 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 			return err
 		}
 	}
-	f := c.prepare(ctx, r)
-	trips, placed := c.place(r, f, how)
-	f.send(ctx, trips, how.Sequential)
+	e := c.prepare(ctx, r)
+	trips, placed := c.place(r, e, how)
+	e.send(ctx, trips, how.Sequential)
 	if placed {
-		r.clean = f.await(ctx, how) && f.clean()
+		r.clean = e.await(ctx, how) && e.clean()
 	}
 	if !r.clean {
-		again := retry{client: c, request: r, flight: f, how: how}
+		again := retry{client: c, request: r, execution: e, how: how}
 		again.run(ctx)
 	}
 	c.end(r)
@@ -68,7 +68,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 }
 
 // prepare makes the request ready for its first attempt.
-func (c *Client) prepare(ctx context.Context, r *Request) *flight {
+func (c *Client) prepare(ctx context.Context, r *Request) *execution {
 	if c.sampled() {
 		c.observe(ctx, r)
 	}
@@ -100,9 +100,9 @@ func (c *Client) end(r *Request) {
 
 // place gives all commands places on trips, by the map of the slots. It reports
 // whether all of them have one at a primary.
-func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bool) {
+func (c *Client) place(r *Request, e *execution, how How) (trips []*trip, placed bool) {
 	t := c.topology.Load()
-	f.table = t
+	e.table = t
 	if len(t.Nodes) == 0 {
 		for i := range r.places {
 			r.places[i].err = t.Map.NoOwnerError(r.slots[i])
@@ -110,7 +110,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		return nil, false
 	}
 	if how.Replicas {
-		return c.placeOnReplicas(t, r, f, how), false
+		return c.placeOnReplicas(t, r, e, how), false
 	}
 	placed = true
 	var n int
@@ -119,10 +119,10 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	if len(r.slowSlots) > 0 {
 		fast, n = r.splitSlow(n)
 	}
-	first := f.used
-	f.now = c.outages.events.Load()
+	first := e.used
+	e.now = c.outages.events.Load()
 	for i := range n {
-		f.trip(nil, r.arena).SetSlow(i >= fast)
+		e.trip(nil, r.arena).SetSlow(i >= fast)
 	}
 	for i, g := range r.groups {
 		if g < 0 {
@@ -130,7 +130,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 			placed = false
 			continue
 		}
-		tr := f.trips[first+int(g)]
+		tr := e.trips[first+int(g)]
 		if tr.Key() < 0 {
 			tr.pool = t.Primary(r.slots[i]).pool(asPrimary)
 			tr.SetKey(int64(r.slots[i]))
@@ -138,8 +138,8 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
 	}
-	f.observed.nextAttempt(n)
-	return f.trips[first:f.used], placed
+	e.observed.nextAttempt(n)
+	return e.trips[first:e.used], placed
 }
 
 // markLarge makes a trip of many commands a slow one.
@@ -151,25 +151,25 @@ func (t *trip) markLarge() {
 
 // send submits the trips. If they are to go one after the other, it waits for
 // each.
-func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
+func (e *execution) send(ctx context.Context, trips []*trip, sequential bool) {
 	if !sequential {
-		f.submit(ctx, trips)
+		e.submit(ctx, trips)
 		return
 	}
 	for i := range trips {
-		f.submit(ctx, trips[i:i+1])
-		for f.open && ctx.Err() == nil {
-			if complete, err := f.call.Next(ctx, nil); err == nil {
-				f.open = !complete
+		e.submit(ctx, trips[i:i+1])
+		for e.open && ctx.Err() == nil {
+			if complete, err := e.call.Next(ctx, nil); err == nil {
+				e.open = !complete
 			}
 		}
 	}
 }
 
 // submit hands the trips to their pools, and writes and reads what falls to the caller.
-func (f *flight) submit(ctx context.Context, trips []*trip) {
-	if f.observed != nil {
-		f.observed.begin(f.request, trips)
+func (e *execution) submit(ctx context.Context, trips []*trip) {
+	if e.observed != nil {
+		e.observed.begin(e.request, trips)
 	}
 	if err := ctx.Err(); err != nil {
 		for _, t := range trips {
@@ -177,49 +177,49 @@ func (f *flight) submit(ctx context.Context, trips []*trip) {
 		}
 		return
 	}
-	f.open = true
-	f.call.More(len(trips))
+	e.open = true
+	e.call.More(len(trips))
 	for _, t := range trips {
 		t.markLarge()
 		if t.pool.Submit(&t.Batch) {
-			f.call.Mine(&t.Batch)
+			e.call.Mine(&t.Batch)
 		}
 	}
-	f.call.Flush()
-	f.call.Read(ctx)
+	e.call.Flush()
+	e.call.Read(ctx)
 }
 
 // await waits for the trips. It reports whether all are complete; if not, one of
 // them has ended with an error, or the context has ended.
-func (f *flight) await(ctx context.Context, how How) (complete bool) {
-	for f.open {
-		complete, err := f.call.Next(ctx, nil)
+func (e *execution) await(ctx context.Context, how How) (complete bool) {
+	for e.open {
+		complete, err := e.call.Next(ctx, nil)
 		if err != nil {
-			f.leave(err)
+			e.leave(err)
 			return false
 		}
-		f.open = !complete
-		if f.open && (how.Ended == nil || f.hasError()) {
+		e.open = !complete
+		if e.open && (how.Ended == nil || e.hasError()) {
 			return false
 		}
-		f.tell(how)
+		e.tell(how)
 	}
 	return true
 }
 
 // hasError reports whether a trip has ended with an error.
-func (f *flight) hasError() bool {
-	return slices.ContainsFunc(f.trips[:f.used], func(t *trip) bool { return t.HasError() })
+func (e *execution) hasError() bool {
+	return slices.ContainsFunc(e.trips[:e.used], func(t *trip) bool { return t.HasError() })
 }
 
 // tell tells how.Ended of the trips that have ended well since it was told last, while
 // others are open.
-func (f *flight) tell(how How) {
-	r := f.request
-	if how.Ended == nil || !f.open && r.histories == nil {
+func (e *execution) tell(how How) {
+	r := e.request
+	if how.Ended == nil || !e.open && r.histories == nil {
 		return
 	}
-	for _, t := range f.trips[f.settled:f.used] {
+	for _, t := range e.trips[e.settled:e.used] {
 		if t.ended || !t.Complete() || t.HasError() {
 			continue
 		}
@@ -236,8 +236,8 @@ func (f *flight) tell(how How) {
 
 // clean reports whether all trips, which are complete, have all replies, and no
 // error among them.
-func (f *flight) clean() bool {
-	for _, t := range f.trips[:f.used] {
+func (e *execution) clean() bool {
+	for _, t := range e.trips[:e.used] {
 		if t.Failed() || t.Errors() > 0 {
 			return false
 		}
@@ -246,15 +246,15 @@ func (f *flight) clean() bool {
 }
 
 // leave gives up the trips that are not known to be complete, at the context's end.
-func (f *flight) leave(err error) {
-	if f.open && !f.abandoned {
-		f.abandon(err)
+func (e *execution) leave(err error) {
+	if e.open && !e.abandoned {
+		e.abandon(err)
 	}
 }
 
-func (f *flight) abandon(cause error) {
-	f.abandoned, f.open = true, false
-	for _, t := range f.trips[f.settled:f.used] {
+func (e *execution) abandon(cause error) {
+	e.abandoned, e.open = true, false
+	for _, t := range e.trips[e.settled:e.used] {
 		if !t.judged {
 			t.pool.Abandon(&t.Batch, cause)
 		}

@@ -44,7 +44,7 @@ func (c *Client) observe(ctx context.Context, r *Request) {
 
 // ended tells of the request and of its groups that were not told of yet.
 func (o *observation) ended(r *Request) {
-	o.endGroups(r.flight)
+	o.endGroups(r.execution)
 	o.client.endRequest(o.ctx, o.start, r.info(o.client.now()-o.sent))
 	*o = observation{} // which holds no context longer than the request lasts
 }
@@ -92,10 +92,10 @@ func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 // onlyNode returns the node that all groups went to, "" if there were several, or
 // none.
 func (r *Request) onlyNode() string {
-	if r.flight == nil || r.flight.reclaimed > 0 || r.flight.used == 0 {
+	if r.execution == nil || r.execution.reclaimed > 0 || r.execution.used == 0 {
 		return ""
 	}
-	trips := r.flight.trips[:r.flight.used]
+	trips := r.execution.trips[:r.execution.used]
 	addr := trips[0].pool.Address()
 	for _, t := range trips[1:] {
 		if t.pool != trips[0].pool && t.pool.Address() != addr {
@@ -186,11 +186,11 @@ func (o *observation) begin(r *Request, trips []*trip) {
 
 // endGroups tells of the groups that were begun and not told of yet. All of them are complete or
 // abandoned.
-func (o *observation) endGroups(f *flight) {
-	if o == nil || f == nil {
+func (o *observation) endGroups(e *execution) {
+	if o == nil || e == nil {
 		return
 	}
-	for _, t := range f.trips[:f.used] {
+	for _, t := range e.trips[:e.used] {
 		o.end(t)
 	}
 }

@@ -221,7 +221,7 @@ func (t *outages) endedBy(r *Request) {
 		}
 		tr.proves = max(tr.proves, r.class(i))
 	}
-	for _, tr := range r.flight.trips[:r.flight.used] {
+	for _, tr := range r.execution.trips[:r.execution.used] {
 		if !tr.judged && !tr.Failed() && tr.Errors() == 0 {
 			t.answeredLocked(tr.pool.Address(), tr.proves, tr.sent)
 		}

@@ -27,10 +27,10 @@ func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *no
 }
 
 // placeOnReplicas is place with How.Replicas. Slots of one primary may have different replicas.
-func (c *Client) placeOnReplicas(t *topology, r *Request, f *flight, how How) []*trip {
+func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How) []*trip {
 	r.noteWritten()
-	first := f.used
-	f.now = c.outages.events.Load()
+	first := e.used
+	e.now = c.outages.events.Load()
 	for i, slot := range r.slots {
 		if t.Primary(slot) == nil {
 			r.places[i].err = t.Map.NoOwnerError(slot)
@@ -39,20 +39,20 @@ func (c *Client) placeOnReplicas(t *topology, r *Request, f *flight, how How) []
 		to := how
 		to.Replicas = !r.writesTo(slot)
 		p, replica := c.poolFor(t, slot, to, nil)
-		tr := f.tripTo(p, r, i, first, how)
+		tr := e.tripTo(p, r, i, first, how)
 		tr.replica = replica
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
 	}
-	f.observed.nextAttempt(f.used - first)
-	return f.trips[first:f.used]
+	e.observed.nextAttempt(e.used - first)
+	return e.trips[first:e.used]
 }
 
 // tripTo returns the trip of this attempt, which are those from first on, that the i-th command
 // may join.
-func (f *flight) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *trip {
+func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *trip {
 	slow, slot := r.travelsSlow(i), int64(r.slots[i])
-	for _, t := range f.trips[first:f.used] {
+	for _, t := range e.trips[first:e.used] {
 		if t.pool == p && t.Slow() == slow && (!how.BySlot || t.Key() == slot) {
 			if t.Key() < 0 {
 				t.SetKey(slot)
@@ -60,7 +60,7 @@ func (f *flight) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *tr
 			return t
 		}
 	}
-	t := f.trip(p, r.arena)
+	t := e.trip(p, r.arena)
 	t.SetSlow(slow)
 	t.SetKey(slot)
 	return t

@@ -22,7 +22,7 @@ import (
 type Request struct {
 	// The fields that are read once the replies have arrived come first. With many callers they have left
 	// the processor's cache by then. Side by side, they cost few cache misses.
-	flight    *flight
+	execution *execution
 	clean     bool
 	proxied   bool // Config.Standalone is set: see ambiguous
 	probes    bool // see wire.Probes
@@ -100,9 +100,9 @@ type trip struct {
 	redirected int
 }
 
-// A flight is the trips of one request. It is used again for the next request,
+// An execution is the trips of one request. It is used again for the next request,
 // but for one that was abandoned: lanes may still hold its batches.
-type flight struct {
+type execution struct {
 	call      *wire.Call
 	open      bool // not all trips are known to be complete
 	abandoned bool
@@ -119,7 +119,7 @@ type flight struct {
 // Reset makes the Request empty. Replies got from it before are invalid.
 func (r *Request) Reset() {
 	if r.surplus.Used(len(r.arena), cap(r.arena), wire.KeptBytes) {
-		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
+		*r = Request{execution: r.execution} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.histories, r.probes = false, nil, false
@@ -128,8 +128,8 @@ func (r *Request) Reset() {
 	r.marks, r.slow, r.slowSlots, r.unknown, r.several = r.marks[:0], 0, r.slowSlots[:0], false, false
 	r.written = r.written[:0]
 	r.renew()
-	r.flight.used, r.flight.settled, r.flight.reclaimed, r.flight.table = 0, 0, 0, nil
-	r.flight.call.Begin(0)
+	r.execution.used, r.execution.settled, r.execution.reclaimed, r.execution.table = 0, 0, 0, nil
+	r.execution.call.Begin(0)
 }
 
 // String describes the Request by its number of commands.
@@ -305,10 +305,10 @@ func (r *Request) command(i int) []byte {
 
 // Trips returns how many groups of commands were sent, in all attempts.
 func (r *Request) Trips() int {
-	if r.flight == nil {
+	if r.execution == nil {
 		return 0
 	}
-	return r.flight.used + r.flight.reclaimed
+	return r.execution.used + r.execution.reclaimed
 }
 
 // Node returns the address of the node that the i-th command was sent to last, "" if there is
@@ -320,39 +320,39 @@ func (r *Request) Node(i int) string {
 	return r.places[i].trip.pool.Address()
 }
 
-// renew makes a flight if there is none, or if lanes may still hold the old one.
+// renew makes an execution if there is none, or if lanes may still hold the old one.
 func (r *Request) renew() {
-	if r.flight == nil || r.flight.abandoned {
-		r.flight = &flight{call: wire.NewCall(), request: r}
-		r.flight.call.Begin(0)
+	if r.execution == nil || r.execution.abandoned {
+		r.execution = &execution{call: wire.NewCall(), request: r}
+		r.execution.call.Begin(0)
 	}
 }
 
 // Early has Exec tell [How].Ended of each node's commands as soon as they have ended, and
 // not only when it is awake for another reason. Anybody may call it at any time from Reset on
 // until Exec returns.
-func (r *Request) Early() { r.flight.call.Early() }
+func (r *Request) Early() { r.execution.call.Early() }
 
-// begin returns a flight that no lane holds any more.
-func (r *Request) begin() *flight {
+// begin returns an execution that no lane holds any more.
+func (r *Request) begin() *execution {
 	r.renew()
-	if r.flight.observed = nil; r.observed.client != nil {
-		r.flight.request, r.flight.observed = r, &r.observed
+	if r.execution.observed = nil; r.observed.client != nil {
+		r.execution.request, r.execution.observed = r, &r.observed
 	}
-	return r.flight
+	return r.execution
 }
 
 // trip returns an empty trip to the pool.
-func (f *flight) trip(p *nodepool.Node, arena []byte) *trip {
-	if f.used == len(f.trips) {
-		f.trips = append(f.trips, new(trip))
+func (e *execution) trip(p *nodepool.Node, arena []byte) *trip {
+	if e.used == len(e.trips) {
+		e.trips = append(e.trips, new(trip))
 	}
-	t := f.trips[f.used]
-	f.used++
+	t := e.trips[e.used]
+	e.used++
 	t.pool, t.replica = p, nil
-	t.judged, t.ended, t.commands, t.proves, t.sent = false, false, t.commands[:0], keyless, f.now
+	t.judged, t.ended, t.commands, t.proves, t.sent = false, false, t.commands[:0], keyless, e.now
 	t.told, t.retried, t.redirected = false, 0, 0
-	t.Reset(f.call, arena)
+	t.Reset(e.call, arena)
 	return t
 }
 

@@ -21,11 +21,11 @@ import (
 // while others are in flight. All commands of a slot that are in flight are in
 // one trip, unless ASK has sent some of its keys elsewhere: then all on one key are.
 type retry struct {
-	ctx     context.Context // of the call
-	client  *Client
-	request *Request
-	flight  *flight
-	how     How
+	ctx       context.Context // of the call
+	client    *Client
+	request   *Request
+	execution *execution
+	how       How
 
 	histories       []history                 // of each command; the request's, too
 	bySlot          map[int32]route           // of MOVED, and of replicas
@@ -55,7 +55,7 @@ type retry struct {
 func (x *retry) run(ctx context.Context) {
 	x.begin(ctx)
 	defer func() { x.request.took = time.Since(x.request.began) }()
-	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
+	for !x.execution.abandoned && ctx.Err() == nil { // else the outcomes stand
 		x.judgeEnded()
 		if len(x.now) == 0 && len(x.later) > 0 && (!time.Now().Before(x.due) || x.client.ctx.Err() != nil) {
 			x.now, x.later = x.later, nil
@@ -64,12 +64,12 @@ func (x *retry) run(ctx context.Context) {
 		case len(x.now) > 0:
 			x.send(ctx)
 			continue
-		case !x.flight.open && len(x.later) == 0:
+		case !x.execution.open && len(x.later) == 0:
 			return
 		}
 		x.wait(ctx)
 	}
-	x.flight.leave(ctx.Err())
+	x.execution.leave(ctx.Err())
 }
 
 // begin notes which commands travel on which trip.
@@ -98,14 +98,14 @@ func (x *retry) begin(ctx context.Context) {
 // wait returns when a trip has ended, when something is due, or at the
 // context's end.
 func (x *retry) wait(ctx context.Context) {
-	f := x.flight
+	e := x.execution
 	until := x.due
 	if len(x.later) == 0 {
 		until = x.patience
-	} else if !x.patience.IsZero() && f.open && x.patience.Before(until) {
+	} else if !x.patience.IsZero() && e.open && x.patience.Before(until) {
 		until = x.patience
 	}
-	if !f.open {
+	if !e.open {
 		_ = x.client.wait(ctx, time.Until(until), x.moved)
 		return
 	}
@@ -115,12 +115,12 @@ func (x *retry) wait(ctx context.Context) {
 		defer timer.Stop()
 		due = timer.C
 	}
-	if complete, err := f.call.Next(ctx, due); err != nil {
-		f.leave(err)
+	if complete, err := e.call.Next(ctx, due); err != nil {
+		e.leave(err)
 	} else if complete {
-		f.open = false
+		e.open = false
 	}
-	if !x.patience.IsZero() && f.open && !f.abandoned && !time.Now().Before(x.patience) {
+	if !x.patience.IsZero() && e.open && !e.abandoned && !time.Now().Before(x.patience) {
 		if x.asksReplica() {
 			x.giveUpReplicas()
 		}
@@ -131,7 +131,7 @@ func (x *retry) wait(ctx context.Context) {
 // moved reports whether a new map sends a command that waits to another node than when it was sent. Then
 // all that wait are due. What MOVED has taught is no reason: servers may redirect in a circle.
 func (x *retry) moved() bool {
-	now, then := x.client.topology.Load(), x.flight.table
+	now, then := x.client.topology.Load(), x.execution.table
 	for _, i := range x.later {
 		if movedBetween(then, now, x.request.slots[i]) {
 			x.due = time.Now()
@@ -147,8 +147,8 @@ func movedBetween(then, now *topology, slot int32) bool {
 
 // asksReplica tells whether a replica has not answered yet.
 func (x *retry) asksReplica() bool {
-	f := x.flight
-	return slices.ContainsFunc(f.trips[f.settled:f.used], func(t *trip) bool { return t.replica != nil && !t.Complete() })
+	e := x.execution
+	return slices.ContainsFunc(e.trips[e.settled:e.used], func(t *trip) bool { return t.replica != nil && !t.Complete() })
 }
 
 // judgeEnded judges the commands that have no trip, and those of trips that have
@@ -158,18 +158,18 @@ func (x *retry) judgeEnded() {
 		x.unplaced = nil
 		x.judgeAll(unplaced)
 	}
-	f := x.flight
-	for _, t := range f.trips[f.settled:f.used] {
+	e := x.execution
+	for _, t := range e.trips[e.settled:e.used] {
 		if !t.judged && t.HasError() {
 			t.judged = true
-			f.observed.end(t)
+			e.observed.end(t)
 			x.judgeAll(t.commands)
 		}
 	}
-	f.tell(x.how)
-	if !f.open {
-		f.observed.endGroups(f)
-		f.settled = f.used
+	e.tell(x.how)
+	if !e.open {
+		e.observed.endGroups(e)
+		e.settled = e.used
 	}
 }
 
@@ -295,13 +295,13 @@ func (x *retry) left(i int, now time.Time) time.Duration {
 
 // send makes the next attempt.
 func (x *retry) send(ctx context.Context) {
-	r, f := x.request, x.flight
+	r, e := x.request, x.execution
 	t := x.client.topology.Load()
-	f.table = t
+	e.table = t
 	asking := x.askingBounds()
 	x.reclaim()
-	first := f.used
-	f.now = x.client.outages.events.Load()
+	first := e.used
+	e.now = x.client.outages.events.Load()
 	for _, i := range x.now {
 		why := x.histories[i].why
 		x.histories[i].tries++
@@ -312,9 +312,9 @@ func (x *retry) send(ctx context.Context) {
 			x.unplaced = append(x.unplaced, i)
 			continue
 		}
-		tr := f.tripTo(to, r, i, first, How{})
+		tr := e.tripTo(to, r, i, first, How{})
 		tr.replica = replica
-		f.observed.count(why)
+		e.observed.count(why)
 		tr.count(why)
 		if asks {
 			tr.Add(asking.from, asking.to)
@@ -325,19 +325,19 @@ func (x *retry) send(ctx context.Context) {
 	}
 	x.now = x.now[:0]
 	x.sent = time.Now()
-	f.observed.nextAttempt(f.used - first)
-	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
+	e.observed.nextAttempt(e.used - first)
+	e.send(ctx, e.trips[first:e.used], x.how.Sequential)
 }
 
 // reclaim gives back trips of earlier attempts, once there are many: a call may try
 // for as long as it likes. Needed are those that hold what became of a command
 // which does not go now.
 func (x *retry) reclaim() {
-	f := x.flight
-	if x.many = max(x.many, keptTrips); f.open || f.used < x.many {
+	e := x.execution
+	if x.many = max(x.many, keptTrips); e.open || e.used < x.many {
 		return
 	}
-	for _, t := range f.trips[:f.used] {
+	for _, t := range e.trips[:e.used] {
 		t.kept = false
 	}
 	for _, i := range x.now {
@@ -349,14 +349,14 @@ func (x *retry) reclaim() {
 		}
 	}
 	needed := 0
-	for i, t := range f.trips[:f.used] {
+	for i, t := range e.trips[:e.used] {
 		if t.kept {
-			f.trips[needed], f.trips[i] = t, f.trips[needed]
+			e.trips[needed], e.trips[i] = t, e.trips[needed]
 			needed++
 		}
 	}
-	f.reclaimed += f.used - needed
-	f.used, f.settled = needed, needed
+	e.reclaimed += e.used - needed
+	e.used, e.settled = needed, needed
 	x.many = 2 * needed
 }
 
@@ -366,12 +366,12 @@ func (x *retry) giveUpReplicas() {
 	x.how.Replicas = false
 	x.judgeEnded()
 	x.givesUpReplicas = true
-	old := x.flight
+	old := x.execution
 	old.abandon(errSilent)
 	old.observed.endGroups(old)
-	x.flight = x.request.begin()
-	x.flight.table = old.table
-	x.flight.reclaimed = old.used + old.reclaimed
+	x.execution = x.request.begin()
+	x.execution.table = old.table
+	x.execution.reclaimed = old.used + old.reclaimed
 	for _, t := range old.trips[old.settled:old.used] {
 		if !t.judged {
 			t.judged = true

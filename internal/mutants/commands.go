@@ -83,7 +83,7 @@ var commands = []promise{
 			by: never("slowLanes"), tests: "./cluster TestFastPassesSlow"},
 		{fault: "small requests queue behind large ones", at: "internal/engine.trip.markLarge",
 			by: never("largeTrip"), tests: "./cluster TestLargeTripsTravelSlow"},
-		{fault: "slow commands that are sent again go with the others", at: "internal/engine.flight.tripTo",
+		{fault: "slow commands that are sent again go with the others", at: "internal/engine.execution.tripTo",
 			by: drop("SetSlow"), tests: "./cluster TestSlowStaysSlowInLaterAttempts"},
 		{fault: "small requests queue behind large replies", at: "lanes.FirstFit",
 			by: always("LargeReply"), tests: "./internal/wire TestFirstFitAvoidsLargeReplies"},
