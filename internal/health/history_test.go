@@ -79,7 +79,7 @@ func TestHistories(t *testing.T) {
 			{2000 * ms, "send b", ""},
 			{2290 * ms, "", "ask, doubt b"}, // as at the beginning
 		},
-		"trips usually take long": {
+		"round trips usually take long": {
 			{0, "dial a; dialled a 1ms; send a", ""},
 			{50 * ms, "reply a", ""},
 			{1000 * ms, "send a", ""},

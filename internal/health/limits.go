@@ -4,9 +4,9 @@ import "time"
 
 // The times and sizes by which a server is judged.
 const (
-	// unusualTrips: a silence of so many usual round trips is unusual. Garbage
+	// unusualRoundTrips: a silence of so many usual round trips is unusual. Garbage
 	// collection, a slow disk or a busy processor take less.
-	unusualTrips = 20
+	unusualRoundTrips = 20
 
 	// MinSilence is the shortest silence that is unusual.
 	MinSilence = 250 * time.Millisecond
@@ -26,12 +26,12 @@ const (
 	// every LeastLook looks often enough.
 	LeastStallTimeout = 2 * LooksInSilence * LeastLook
 
-	// A round trip is one part in tripShare of the usual one. It counts for tripLimit times
-	// the usual one at most: one slow command changes little. A usual one below shortTrip
-	// counts as shortTrip here.
-	tripShare = 8
-	tripLimit = 8
-	shortTrip = time.Millisecond
+	// A round trip is one part in roundTripShare of the usual one. It counts for roundTripLimit times
+	// the usual one at most: one slow command changes little. A usual one below shortRoundTrip
+	// counts as shortRoundTrip here.
+	roundTripShare = 8
+	roundTripLimit = 8
+	shortRoundTrip = time.Millisecond
 
 	// MaxDials bounds the dials at a time to one server, so that a failover does not
 	// end in a storm of connections.

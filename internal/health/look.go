@@ -58,17 +58,17 @@ func (s *Server) Stalls(c *Conn) bool { return s.Silence(c) >= s.PauseTimeout }
 
 // A Look is one look at all connections. See is called for each, then Judge.
 type Look struct {
-	s       *Server
-	longest time.Duration // silence
-	trip    time.Duration // the shortest that has ended: all may have waited for the same thing
-	heard   bool
+	s         *Server
+	longest   time.Duration // silence
+	roundTrip time.Duration // the shortest that has ended: all may have waited for the same thing
+	heard     bool
 }
 
 // A Sight is what a look sees of a connection.
 type Sight struct {
-	Progress uint64
-	InFlight bool          // a reply is due; not so while a command on a dedicated connection may wait for data
-	Trip     time.Duration // how long its last batch took; 0: none has ended
+	Progress  uint64
+	InFlight  bool          // a reply is due; not so while a command on a dedicated connection may wait for data
+	RoundTrip time.Duration // how long its last batch took; 0: none has ended
 }
 
 // Look begins a look.
@@ -91,8 +91,8 @@ func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 		c.waits = s.clock.run
 	}
 	l.longest = max(l.longest, s.Silence(c))
-	if saw.Trip > 0 && (l.trip == 0 || saw.Trip < l.trip) {
-		l.trip = saw.Trip
+	if saw.RoundTrip > 0 && (l.roundTrip == 0 || saw.RoundTrip < l.roundTrip) {
+		l.roundTrip = saw.RoundTrip
 	}
 	return heard
 }
@@ -118,8 +118,8 @@ type Dials struct {
 func (l *Look) Judge(d Dials) (v Verdict) {
 	s := l.s
 	dials := (d.Out || d.Due && s.GaveUp()) && !d.Joined
-	if l.trip > 0 {
-		s.Trip(l.trip)
+	if l.roundTrip > 0 {
+		s.RoundTrip(l.roundTrip)
 	}
 	if v.Heard = l.heard; v.Heard {
 		s.Served()

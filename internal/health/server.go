@@ -44,7 +44,7 @@ const (
 type Server struct {
 	Limits
 	clock Clock
-	trips
+	roundTrips
 
 	state State
 	since time.Time // the last state other than Up

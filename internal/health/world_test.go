@@ -33,7 +33,7 @@ type link struct {
 	name             string
 	progress         uint64
 	sent             time.Time
-	trip             time.Duration
+	roundTrip        time.Duration
 	inFlight, lent   bool
 	doubted, stalled bool
 }
@@ -73,9 +73,9 @@ func (w *world) look() {
 		joined = joined || !c.lent
 		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.lent}
 		if !c.lent {
-			saw.Trip = c.trip
+			saw.RoundTrip = c.roundTrip
 		}
-		c.trip = 0
+		c.roundTrip = 0
 		if look.See(&c.Conn, saw) && c.doubted {
 			c.doubted = false
 			w.say("trust %s", c.name)
@@ -128,7 +128,7 @@ func (w *world) happen(t *testing.T, event string) {
 	case "reply":
 		c := w.link(of)
 		c.progress++
-		c.inFlight, c.trip = false, w.now.Sub(c.sent)
+		c.inFlight, c.roundTrip = false, w.now.Sub(c.sent)
 	case "lend", "return": // return: bytes have arrived meanwhile
 		c := w.link(of)
 		if c.lent = what == "lend"; !c.lent {

@@ -25,7 +25,7 @@ var health = []promise{
 			by: never("dial"), tests: "./internal/health TestHistories"},
 		{fault: "answers to questions excuse a silence that begins later", at: "internal/health.Look.Judge",
 			by: never("l.longest == 0"), tests: "./internal/health TestHistories"},
-		{fault: "a handshake that waited for a silent server is what is usual", at: "internal/health.trips.greeted",
+		{fault: "a handshake that waited for a silent server is what is usual", at: "internal/health.roundTrips.greeted",
 			by: instead("min(blend(t.handshake, took), max(took, 1))", "max(took, 1)"), tests: "./internal/health TestUsualHandshake"},
 	}},
 	{"silent connections are avoided, and replaced within bounds", []mutant{

@@ -139,7 +139,7 @@ func (p *Pool) retryLocked() {
 func (m *member) startLocked() {
 	m.heard = time.Now()
 	m.pool.health.Start(&m.health, m.heard, m.lane.Progress())
-	_ = m.lane.Trip() // the last one may have been a blocking command's
+	_ = m.lane.RoundTrip() // the last one may have been a blocking command's
 }
 
 // Filled is closed once the node has the connections that it keeps for batches, or is known

@@ -109,7 +109,7 @@ func unsuspecting(p *Node) {
 	p.main.mu.Lock()
 	defer p.main.mu.Unlock()
 	for range 100 {
-		p.main.health.Trip(time.Hour)
+		p.main.health.RoundTrip(time.Hour)
 	}
 }
 

@@ -144,9 +144,9 @@ func (p *Pool) judgeLocked(now time.Time) {
 // sightLocked returns what a look sees of the connection. How long the commands of a
 // dedicated one take may be up to its user.
 func (m *member) sightLocked() health.Sight {
-	saw := health.Sight{Progress: m.lane.Progress(), InFlight: m.waitsLocked(), Trip: m.lane.Trip()}
+	saw := health.Sight{Progress: m.lane.Progress(), InFlight: m.waitsLocked(), RoundTrip: m.lane.RoundTrip()}
 	if m.state == dedicated {
-		saw.Trip = 0
+		saw.RoundTrip = 0
 	}
 	return saw
 }

@@ -80,7 +80,7 @@ func TestBatchesGather(t *testing.T) {
 	for name, d := range dialers {
 		t.Run(name, func(t *testing.T) {
 			c := newCrowd(t, d)
-			c.lane.shortest.Store(int64(nearTrip) - 1)
+			c.lane.shortest.Store(int64(nearRoundTrip) - 1)
 			c.enqueue(gatherFrom)
 			require.Zero(t, c.waiting())
 			c.enqueue(3)
@@ -134,7 +134,7 @@ func TestWritersLetOthersGather(t *testing.T) {
 // Where a batch would wait for long, or it is not known, and where it is large, nothing
 // gathers.
 func TestNothingGathers(t *testing.T) {
-	for name, shortest := range map[string]int64{"far": int64(nearTrip), "unknown": 0} {
+	for name, shortest := range map[string]int64{"far": int64(nearRoundTrip), "unknown": 0} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrowd(t, lanes.Dialer{})
 			c.lane.shortest.Store(shortest)

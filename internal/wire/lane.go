@@ -59,14 +59,14 @@ type Lane struct {
 	mayChange    bool          // a program's function returned the credentials of the dial
 	maxQueued    int           // bytes of wbuf beyond which Enqueue refuses a batch
 
-	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
-	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
-	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
-	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	armed    atomic.Bool           // the next batch is to be timed, see Trip
-	trip     atomic.Int64          // how long the batch took that was timed last, in nanoseconds
-	shortest atomic.Int64          // the shortest of these trips; 0 before there is one
-	restedAt atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
+	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
+	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
+	grown     atomic.Bool           // rbuf is larger than it was; set by the reader
+	leaving   atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
+	armed     atomic.Bool           // the next batch is to be timed, see RoundTrip
+	roundTrip atomic.Int64          // how long the batch took that was timed last, in nanoseconds
+	shortest  atomic.Int64          // the shortest of these round trips; 0 before there is one
+	restedAt  atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex

@@ -24,8 +24,8 @@ const (
 	// that have arrived while it read from another lane.
 	lastLook = 250 * time.Microsecond
 
-	// nearTrip is more than the shortest of a lane's trips takes if its server is near.
-	nearTrip = time.Millisecond
+	// nearRoundTrip is more than the shortest of a lane's round trips takes if its server is near.
+	nearRoundTrip = time.Millisecond
 
 	// idleLeast is how long a lane has been idle before its socket is asked whether the
 	// server has hung up.

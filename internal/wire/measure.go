@@ -136,22 +136,22 @@ var epoch = time.Now()
 // costs half of what time.Now does, which reads two clocks.
 func Now() time.Duration { return time.Since(epoch) }
 
-// How long a lane's trips take is measured by one batch now and then, when
+// How long a lane's round trips take is measured by one batch now and then, when
 // somebody has asked for it: to read the clock for each would cost more than to
 // enqueue it.
 
-// Trip returns how long the batch took that was timed last, from its being enqueued to its last
-// reply; 0 if none was since Trip was last called. It makes the lane time the next batch that it
+// RoundTrip returns how long the batch took that was timed last, from its being enqueued to its last
+// reply; 0 if none was since RoundTrip was last called. It makes the lane time the next batch that it
 // takes. It is for the lane's owner.
-func (l *Lane) Trip() time.Duration {
+func (l *Lane) RoundTrip() time.Duration {
 	l.armed.Store(true)
-	return time.Duration(l.trip.Swap(0))
+	return time.Duration(l.roundTrip.Swap(0))
 }
 
 // stopClock notes how long the batch took, which has all its replies.
 func (l *Lane) stopClock(b *Batch) {
 	took := max(1, int64(Now()-b.began))
-	l.trip.Store(took)
+	l.roundTrip.Store(took)
 	if s := l.shortest.Load(); s == 0 || took < s {
 		l.shortest.Store(took)
 	}

@@ -151,10 +151,10 @@ func (l *Lane) gatheredLocked() bool {
 		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= min(gatherBytes, l.maxQueued/2) || !l.near())
 }
 
-// near reports whether a trip may be short, as far as is known.
+// near reports whether a round trip may be short, as far as is known.
 func (l *Lane) near() bool {
 	shortest := l.shortest.Load()
-	return shortest > 0 && shortest < int64(nearTrip)
+	return shortest > 0 && shortest < int64(nearRoundTrip)
 }
 
 // mayWrite gives the role of the writer to the reader, which has completed so many batches. It does

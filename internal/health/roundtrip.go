@@ -2,26 +2,26 @@ package health
 
 import "time"
 
-// Trips are what is usual of a server.
-type trips struct {
+// roundTrips are what is usual of a server.
+type roundTrips struct {
 	usual     time.Duration // round trip of batches; 0: none has ended
 	handshake time.Duration // the usual time of one; 0: there was none
 	connect   time.Duration // the usual time of a dial up to its handshake; 0: there was none
 }
 
-// Trip notes how long a batch took.
-func (t *trips) Trip(took time.Duration) { t.usual = blend(t.usual, took) }
+// RoundTrip notes how long a batch took.
+func (t *roundTrips) RoundTrip(took time.Duration) { t.usual = blend(t.usual, took) }
 
 // greeted notes how long a handshake took. A shorter one than usual is the usual one from now
 // on. A longer one may have waited for a silent server, and counts as much as one slow command.
-func (t *trips) greeted(took time.Duration) {
+func (t *roundTrips) greeted(took time.Duration) {
 	t.handshake = min(blend(t.handshake, took), max(took, 1))
 }
 
 // Connected notes how long a dial took up to its handshake: a name has to be looked up, TLS to be
 // agreed on. A shorter time than usual counts more than a longer one, which may have waited for a
 // lost packet.
-func (t *trips) Connected(took time.Duration) {
+func (t *roundTrips) Connected(took time.Duration) {
 	if t.connect > took {
 		t.connect = (t.connect + took) / 2
 		return
@@ -34,13 +34,13 @@ func blend(usual, took time.Duration) time.Duration {
 	if usual == 0 {
 		return max(took, 1)
 	}
-	took = min(took, tripLimit*max(usual, shortTrip))
-	return max(usual+(took-usual)/tripShare, 1)
+	took = min(took, roundTripLimit*max(usual, shortRoundTrip))
+	return max(usual+(took-usual)/roundTripShare, 1)
 }
 
 // Usual returns the usual round trip of a batch, or of a handshake before the first batch: all
 // of a handshake is sent at once. 0 means unknown.
-func (t *trips) Usual() time.Duration {
+func (t *roundTrips) Usual() time.Duration {
 	if t.usual == 0 {
 		return t.handshake
 	}
@@ -58,7 +58,7 @@ func (s *Server) unusual() time.Duration {
 	if usual == 0 {
 		return s.StallTimeout / 2
 	}
-	return min(max(MinSilence, unusualTrips*usual), s.StallTimeout/2)
+	return min(max(MinSilence, unusualRoundTrips*usual), s.StallTimeout/2)
 }
 
 // answerTime returns how long the answer to a question over a new connection may take: an unusual
@@ -69,7 +69,7 @@ func (s *Server) answerTime() time.Duration { return max(s.unusual(), 2*s.connec
 // up on it.
 func (s *Server) doubtful() time.Duration {
 	if usual := s.Usual(); usual > 0 {
-		return min(s.unusual(), max(minDoubt, unusualTrips*usual))
+		return min(s.unusual(), max(minDoubt, unusualRoundTrips*usual))
 	}
 	return s.unusual()
 }

@@ -16,13 +16,13 @@ func TestUsualTrip(t *testing.T) {
 	s = New(Limits{StallTimeout: time.Hour}, time.Now(), ms)
 	s.Dialled(time.Now(), 20*ms)
 	require.Equal(t, 400*ms, s.unusual(), "a handshake is all that is known")
-	s.Trip(2 * ms)
+	s.RoundTrip(2 * ms)
 	s.Dialled(time.Now(), 20*ms)
 	require.Equal(t, 2*ms, s.Usual(), "a batch says more")
-	s.Trip(time.Hour)
+	s.RoundTrip(time.Hour)
 	require.Less(t, s.Usual(), 4*ms, "one slow command is nothing usual")
 	for range 100 {
-		s.Trip(50 * ms)
+		s.RoundTrip(50 * ms)
 	}
 	require.InDelta(t, 50*ms, s.Usual(), float64(ms), "many are")
 	s.StallTimeout = 100 * ms
@@ -34,43 +34,43 @@ func TestUsualTrip(t *testing.T) {
 func TestPatience(t *testing.T) {
 	const longest = time.Duration(math.MaxInt64)
 	for name, c := range map[string]struct {
-		stall   time.Duration
-		trips   trips
-		excused int
-		want    time.Duration
+		stall      time.Duration
+		roundTrips roundTrips
+		excused    int
+		want       time.Duration
 	}{
-		"no question":              {3 * time.Second, trips{usual: ms}, 0, MinSilence},
-		"two questions":            {3 * time.Second, trips{usual: ms}, 2, 4 * MinSilence},
-		"many questions":           {3 * time.Second, trips{usual: ms}, 100, 1500 * ms},
-		"an odd limit":             {time.Second + 1, trips{usual: ms}, 1, time.Second / 2},
-		"a server never reached":   {longest, trips{}, 1, longest / 2},
-		"asked more often":         {longest, trips{}, 100, longest / 2},
-		"a long limit":             {longest, trips{usual: ms}, 100, MinSilence << 16},
-		"the limit is not doubled": {240 * time.Hour, trips{}, 16, 120 * time.Hour},
+		"no question":              {3 * time.Second, roundTrips{usual: ms}, 0, MinSilence},
+		"two questions":            {3 * time.Second, roundTrips{usual: ms}, 2, 4 * MinSilence},
+		"many questions":           {3 * time.Second, roundTrips{usual: ms}, 100, 1500 * ms},
+		"an odd limit":             {time.Second + 1, roundTrips{usual: ms}, 1, time.Second / 2},
+		"a server never reached":   {longest, roundTrips{}, 1, longest / 2},
+		"asked more often":         {longest, roundTrips{}, 100, longest / 2},
+		"a long limit":             {longest, roundTrips{usual: ms}, 100, MinSilence << 16},
+		"the limit is not doubled": {240 * time.Hour, roundTrips{}, 16, 120 * time.Hour},
 	} {
 		s := New(Limits{StallTimeout: c.stall}, time.Now(), ms)
-		s.trips, s.excused = c.trips, c.excused
+		s.roundTrips, s.excused = c.roundTrips, c.excused
 		require.Equal(t, c.want, s.patience(), name)
 	}
 }
 
-// TestDoubtfulSilence: it is as many usual trips as an unusual silence, with a lower least
+// TestDoubtfulSilence: it is as many usual round trips as an unusual silence, with a lower least
 // time, and never longer than an unusual one.
 func TestDoubtfulSilence(t *testing.T) {
 	for name, c := range map[string]struct {
-		stall time.Duration
-		trips trips
-		want  time.Duration
+		stall      time.Duration
+		roundTrips roundTrips
+		want       time.Duration
 	}{
-		"a server that is near":         {3 * time.Second, trips{usual: ms / 10}, 50 * ms},
-		"only a handshake is known":     {3 * time.Second, trips{handshake: 4 * ms}, 80 * ms},
-		"a server that is far away":     {3 * time.Second, trips{usual: 40 * ms}, 800 * ms},
-		"half of the stall timeout":     {3 * time.Second, trips{usual: time.Second}, 1500 * ms},
-		"a stall timeout that is short": {40 * ms, trips{usual: ms}, 20 * ms},
-		"nobody knows":                  {3 * time.Second, trips{}, 1500 * ms},
+		"a server that is near":         {3 * time.Second, roundTrips{usual: ms / 10}, 50 * ms},
+		"only a handshake is known":     {3 * time.Second, roundTrips{handshake: 4 * ms}, 80 * ms},
+		"a server that is far away":     {3 * time.Second, roundTrips{usual: 40 * ms}, 800 * ms},
+		"half of the stall timeout":     {3 * time.Second, roundTrips{usual: time.Second}, 1500 * ms},
+		"a stall timeout that is short": {40 * ms, roundTrips{usual: ms}, 20 * ms},
+		"nobody knows":                  {3 * time.Second, roundTrips{}, 1500 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Server{Limits: Limits{StallTimeout: c.stall}, trips: c.trips}
+			s := Server{Limits: Limits{StallTimeout: c.stall}, roundTrips: c.roundTrips}
 			require.Equal(t, c.want, s.doubtful())
 			require.LessOrEqual(t, s.doubtful(), s.unusual())
 		})
@@ -80,11 +80,11 @@ func TestDoubtfulSilence(t *testing.T) {
 // TestOnePauseIsOneTrip: a pause that holds up ten connections is one event.
 func TestOnePauseIsOneTrip(t *testing.T) {
 	s := New(defaults, time.Now(), ms)
-	s.Trip(ms)
+	s.RoundTrip(ms)
 	conns := make([]Conn, 10)
 	look := s.Look(time.Now())
 	for i := range conns {
-		look.See(&conns[i], Sight{Progress: 1, Trip: 5 * time.Second})
+		look.See(&conns[i], Sight{Progress: 1, RoundTrip: 5 * time.Second})
 	}
 	look.Judge(Dials{})
 	require.Less(t, s.Usual(), 3*ms)
