@@ -6,8 +6,8 @@
 //     not on the number of tries. [Backoff] says when a retry is due.
 //   - [Order] is the one rule for order. Commands of one slot take effect in their order or not
 //     at all, and an EXPIRE stays behind the command on its key.
-//   - A [Doubt] is that a command may have run in a try that ended without a reply. It ends only
-//     with a reply that is about the command.
+//   - An [Unknown] outcome is that of a command that may have run in a try without a reply. Only
+//     a reply that is about the command ends it.
 //
 // Package fate says what an error reply proves; this package says what follows from it.
 package attempt

@@ -17,7 +17,7 @@ type Command struct {
 	Reads   bool   // it only reads
 	Expiry  bool   // it only sets the time to live of a key, that of the command directly before it
 	Ahead   bool   // it goes again in front of the command directly behind it, and may run twice
-	Doubt   bool   // it may have run in an earlier try
+	Unknown bool   // it may have run in an earlier try
 
 	Step Step // what happens next by its own reply; Order changes it
 
@@ -101,7 +101,7 @@ func (c *Command) stopBehind(ran, wrote later) {
 }
 
 func (c *Command) stop() {
-	if c.Step = Stands; c.Doubt {
+	if c.Step = Stands; c.Unknown {
 		c.Step = Ran
 	}
 }

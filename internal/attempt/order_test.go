@@ -30,9 +30,9 @@ func ended(t *testing.T, lines ...string) (all []Command) {
 	for i, line := range lines {
 		text, step, found := strings.Cut(line, ": ")
 		require.True(t, found, line)
-		doubt := strings.HasSuffix(text, "?")
+		unknown := strings.HasSuffix(text, "?")
 		args := strings.Fields(strings.TrimSuffix(text, "?"))
-		c := Command{Index: i, Doubt: doubt, Reads: args[0] == "GET", Expiry: args[0] == "EXPIRE", Ahead: args[0] == "AHEAD"}
+		c := Command{Index: i, Unknown: unknown, Reads: args[0] == "GET", Expiry: args[0] == "EXPIRE", Ahead: args[0] == "AHEAD"}
 		if c.Step, found = steps[step]; !found {
 			t.Fatal(line)
 		}
@@ -74,7 +74,7 @@ func TestOrder(t *testing.T) {
 		"EXPIRE was refused":                    {[]string{"INCRBY k 1: ran", "EXPIRE k 9: retry"}, "ran retry"},
 		"EXPIRE was refused, a later one ran":   {[]string{"INCRBY k 1: ran", "EXPIRE k 9: retry", "SET k 2: ran"}, "ran stands/o ran"},
 		"the command stands":                    {[]string{"INCRBY k 1: stands", "EXPIRE k 9: retry"}, "stands stands"},
-		"the command stands, EXPIRE in doubt":   {[]string{"INCRBY k 1: stands", "EXPIRE k 9?: retry"}, "stands ran"},
+		"the command stands, EXPIRE unknown":   {[]string{"INCRBY k 1: stands", "EXPIRE k 9?: retry"}, "stands ran"},
 		"the command stands, EXPIRE ran":        {[]string{"INCRBY k 1: stands", "EXPIRE k 9: ran", "SET x: retry"}, "stands ran retry"},
 		"EXPIRE ran behind a read":              {[]string{"GET k: retry", "EXPIRE k 9: ran"}, "retry ran"},
 		"EXPIRE goes again, its read does not":  {[]string{"GET k: stands", "EXPIRE k 9: retry"}, "stands retry"},

@@ -41,7 +41,7 @@ type dedicatedAction struct {
 	performed time.Time     // the time of that
 
 	redirected bool         // the last try is where a redirect pointed
-	doubted    int          // the number of the first try that ran commands
+	ranIn      int          // the number of the first try that ran commands
 	told       *observation // of its groups and retries; nil: nobody is told
 }
 
@@ -67,7 +67,7 @@ func (d *dedicatedAction) perform(ctx context.Context) error {
 				d.history.outage = nil // it is over, or the command fails for another reason
 			}
 			again = d.follow(ctx, err)
-			d.noteDoubt(err)
+			d.noteRan(err)
 		} else {
 			d.client.noteFailure(err)
 			again = d.mayConnectAgain(ctx, err)
@@ -78,23 +78,23 @@ func (d *dedicatedAction) perform(ctx context.Context) error {
 	}
 }
 
-// noteDoubt notes that the try which ended with the error has run commands: whatever becomes
+// noteRan notes that the try which ended with the error has run commands: whatever becomes
 // of the next try, the action has not come to nothing.
-func (d *dedicatedAction) noteDoubt(err error) {
-	if d.seen.wrote && !d.history.doubt.Any() {
-		d.history.doubt.Note(errors.New("commands of the first try ran: " + err.Error()))
-		d.doubted = d.history.tries
+func (d *dedicatedAction) noteRan(err error) {
+	if d.seen.wrote && !d.history.unknown.Any() {
+		d.history.unknown.Note(errors.New("commands of the first try ran: " + err.Error()))
+		d.ranIn = d.history.tries
 	}
 }
 
 // outcome returns the error of the action whose last try ended with err. An error of the
 // action's own stands.
 func (d *dedicatedAction) outcome(err error) error {
-	doubt := &d.history.doubt
-	if !doubt.Any() || d.doubted == d.history.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+	unknown := &d.history.unknown
+	if !unknown.Any() || d.ranIn == d.history.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
 		return err
 	}
-	return doubt.Unknown(err)
+	return unknown.Error(err)
 }
 
 // connect gets a connection: from where a redirect pointed, or by the map.

@@ -20,7 +20,7 @@ type history struct {
 	to        route // where the last redirect sent it; without a node: by the map
 	outage    *outage
 	replica   bool // a server without cluster mode has refused it because it is a replica
-	doubt     attempt.Doubt
+	unknown   attempt.Unknown
 }
 
 // A route is where a redirect sends a command, or the replica that was chosen for it.
@@ -101,17 +101,17 @@ func (h *history) explained(err error, began time.Time, took time.Duration) erro
 // error: an error with the outcome unknown if the last try proves nothing of an earlier one.
 func (h *history) outcome(reply []byte, err error) ([]byte, error) {
 	switch {
-	case h.doubt.Settled(reply, err):
+	case h.unknown.Settled(reply, err):
 		return reply, err
 	case err == nil:
 		err = saidError(reply)
 	}
-	return nil, h.doubt.Unknown(err)
+	return nil, h.unknown.Error(err)
 }
 
-// doubt notes that the i-th command may have run in the try that ended with the error.
-func (x *retry) doubt(i int, err error) {
+// mayHaveRun notes that the i-th command may have run in the try that ended with the error.
+func (x *retry) mayHaveRun(i int, err error) {
 	if !x.request.onlyReads(i) {
-		x.histories[i].doubt.Note(err)
+		x.histories[i].unknown.Note(err)
 	}
 }

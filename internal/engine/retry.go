@@ -190,7 +190,7 @@ func (x *retry) judgeAll(commands []int) {
 		x.histories[i].to = route{}
 		s := x.judge(i, now)
 		if s == attempt.Stands {
-			s = x.histories[i].doubt.Final()
+			s = x.histories[i].unknown.Final()
 		}
 		x.steps = append(x.steps, s)
 	}
@@ -225,7 +225,7 @@ func (x *retry) keepOrder(commands []int) {
 	r, ended := x.request, make([]attempt.Command, len(commands))
 	for k, i := range commands {
 		ended[k] = attempt.Command{
-			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Doubt: x.histories[i].doubt.Any(),
+			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Unknown: x.histories[i].unknown.Any(),
 			Reads: r.onlyReads(i), Expiry: r.marks[i]&markExpiry != 0,
 			Ahead: r.marks[i]&markAhead != 0,
 		}
@@ -247,9 +247,9 @@ func (x *retry) keepOrder(commands []int) {
 			continue
 		}
 		if reply, err := r.lastTry(c.Index); err != nil {
-			x.doubt(c.Index, err)
+			x.mayHaveRun(c.Index, err)
 		} else if !resp.IsError(reply) {
-			x.doubt(c.Index, attempt.ErrEarly)
+			x.mayHaveRun(c.Index, attempt.ErrEarly)
 		}
 	}
 }

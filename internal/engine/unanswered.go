@@ -24,7 +24,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attem
 	because := wasNotSent
 	if final == attempt.Ran {
 		because = wasUnknown
-		x.doubt(i, err)
+		x.mayHaveRun(i, err)
 	}
 	if !x.client.passes(err, x.replicaOf(i) != nil) {
 		return final

@@ -32,7 +32,7 @@ var connections = []promise{
 		{fault: "what has gathered waits for others for ever", at: "internal/wire.Lane.mayWrite",
 			by: always("completed"), tests: "./internal/wire TestBatchesGather"},
 		{fault: "batches gather on their way to far servers", at: "internal/wire.Lane.near",
-			by: always("shortest", "nearTrip"), tests: "./internal/wire TestNothingGathers"},
+			by: always("shortest", "nearRoundTrip"), tests: "./internal/wire TestNothingGathers"},
 		{fault: "a writer does not let others gather", at: "internal/wire.Lane.takeOutput",
 			by: instead("!l.gatheredLocked()", "len(l.wbuf) == 0"), tests: "./internal/wire TestWritersLetOthersGather"},
 	}},

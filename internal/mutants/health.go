@@ -82,7 +82,7 @@ var health = []promise{
 		{fault: "a dial that takes as long as usual is a silence", at: "internal/health.Server.answerTime",
 			by: instead("2*s.connect", "0"), tests: "./cluster TestSlowDialsAreNoSilence"},
 		{fault: "a pause counts for each connection that it holds up", at: "internal/health.Look.See",
-			by: becomes("s.Trip(saw.Trip)", "trip"), tests: "./internal/nodepool TestOnePauseIsNothingUsual"},
+			by: becomes("s.RoundTrip(saw.RoundTrip)", "roundTrip"), tests: "./internal/nodepool TestOnePauseIsNothingUsual"},
 	}},
 	{"calls fail at once while a server is down", []mutant{
 		{fault: "calls wait for a dead node", at: "internal/nodepool.Pool.refusalLocked",

@@ -21,13 +21,13 @@ var outcomes = []promise{
 	{"an unknown outcome is reported as unknown", []mutant{
 		{fault: "unknown outcomes are reported as not sent", at: "internal/wire.Batch.Reply",
 			by: never("handed"), tests: "./pipeline TestCutAtEveryOffset"},
-		{fault: "a repeat that was not sent hides that the command may have run", at: "internal/attempt.Doubt.Note",
+		{fault: "a repeat that was not sent hides that the command may have run", at: "internal/attempt.Unknown.Note",
 			by: never("first"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
 		{fault: "a command that may have run is refused by its repeat", at: "internal/attempt.settles",
 			by: always("AboutCommand", "IsRefusal"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
 		{fault: "a program finds the repeat's refusal and not the doubt", at: "internal/attempt.repeated.Is",
 			by: always("DeadlineExceeded", "Canceled"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
-		{fault: "an action whose first try ran in part was not sent", at: "internal/engine.dedicatedAction.noteDoubt",
+		{fault: "an action whose first try ran in part was not sent", at: "internal/engine.dedicatedAction.noteRan",
 			by: never("wrote"), tests: "./cluster TestDoubtAboutADedicatedAction"},
 		{fault: "a command on a subscribed connection that may have run has no outcome", at: "internal/nodepool.stream.ask",
 			by: never("isReply"), tests: "./internal/nodepool TestStreamOutcomes"},
@@ -41,7 +41,7 @@ var outcomes = []promise{
 			by: after("if err != nil { break }", "Write"), tests: "./internal/wire TestFailedWriteOverTLSIsUnknown"},
 	}},
 	{"the outcome of a read is never unknown because of its retry", []mutant{
-		{fault: "a read whose repeat was refused has an unknown outcome", at: "internal/engine.retry.doubt",
+		{fault: "a read whose repeat was refused has an unknown outcome", at: "internal/engine.retry.mayHaveRun",
 			by: always("onlyReads"), tests: "./cluster TestReadsLeaveNoDoubt"},
 	}},
 	{"an error reply decides whether a command ran", []mutant{
@@ -78,7 +78,7 @@ var outcomes = []promise{
 	}},
 	{"commands of one slot keep their order", []mutant{
 		{fault: "a write runs behind one that was overtaken and may have run", at: "internal/attempt.Command.stop",
-			by: never("Doubt"), tests: "./cluster TestDoubtfulCommandsKeepTheirOrder"},
+			by: never("Unknown"), tests: "./cluster TestDoubtfulCommandsKeepTheirOrder"},
 		{fault: "a refused command undoes what a later one did", at: "internal/attempt.Command.stopBehind",
 			by: never("behind.slots"), tests: "./cluster TestOrderWithinASlot"},
 		{fault: "a read that was refused is not sent again because others ran", at: "internal/attempt.Command.stopBehind",
@@ -91,7 +91,7 @@ var outcomes = []promise{
 			by: drop("spellOut"), tests: "./pipeline TestScriptKeepsItsOrder"},
 	}},
 	{"a command and its EXPIRE are sent again together", []mutant{
-		{fault: "a command that may have run takes its EXPIRE with it", at: "internal/attempt.Doubt.Final",
+		{fault: "a command that may have run takes its EXPIRE with it", at: "internal/attempt.Unknown.Final",
 			by: never("first"), tests: "./cluster TestExpiryOfADoubtfulCommand"},
 		{fault: "an EXPIRE that ran early was not executed", at: "internal/engine.retry.keepOrder",
 			by: drop("ErrEarly"), tests: "./cluster TestExpiryThatRanEarly"},
@@ -112,7 +112,7 @@ var outcomes = []promise{
 		{fault: "an EXPIRE that deletes its key is sent again", at: "internal/attempt.SetsExpiry",
 			by: instead("'1' <= end[0]", "true"), tests: "./internal/attempt TestSetsExpiry"},
 		{fault: "a repeated EXPIRE that may have run was refused", at: "internal/engine.retry.keepOrder",
-			by: drop("x.doubt(c.Index, err)"), tests: "./cluster TestRepeatedExpiryIsInDoubt"},
+			by: drop("x.mayHaveRun(c.Index, err)"), tests: "./cluster TestRepeatedExpiryIsInDoubt"},
 		{fault: "an INCRBY goes again without the SET in front of it", at: "internal/attempt.Order",
 			by: drop("ahead.Leads"), tests: "./cluster TestCountGoesAgainAsAPair"},
 	}},

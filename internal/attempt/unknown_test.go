@@ -13,7 +13,7 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
-func TestDoubt(t *testing.T) {
+func TestUnknown(t *testing.T) {
 	t.Parallel()
 	lost := &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
 	notSent := fmt.Errorf("no connection: %w", redislanes.ErrNotSent)
@@ -32,7 +32,7 @@ func TestDoubt(t *testing.T) {
 		"lost again":                      {"", lost, true},
 		"the context has ended, not sent": {"", fmt.Errorf("%w: %w", context.DeadlineExceeded, redislanes.ErrNotSent), false},
 	} {
-		var d Doubt
+		var d Unknown
 		require.True(t, d.Settled([]byte(test.reply), test.err), name)
 		require.Equal(t, Stands, d.Final())
 		d.Note(lost)
@@ -42,15 +42,15 @@ func TestDoubt(t *testing.T) {
 		if test.err == nil {
 			continue
 		}
-		unknown := d.Unknown(test.err)
+		unknown := d.Error(test.err)
 		require.ErrorIs(t, unknown, redislanes.ErrUnknownOutcome, name)
 		require.ErrorIs(t, unknown, io.EOF, "the first try")
 		require.NotErrorIs(t, unknown, redislanes.ErrNotSent, name)
 		require.Equal(t, errors.Is(test.err, context.DeadlineExceeded), errors.Is(unknown, context.DeadlineExceeded), name)
 	}
-	var d Doubt
+	var d Unknown
 	d.Note(lost)
-	require.EqualError(t, d.Unknown(notSent), "redislanes: a:1: outcome unknown: EOF; sent again, the repeat: no connection")
+	require.EqualError(t, d.Error(notSent), "redislanes: a:1: outcome unknown: EOF; sent again, the repeat: no connection")
 }
 
 func TestUnanswered(t *testing.T) {

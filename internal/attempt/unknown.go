@@ -11,29 +11,29 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Doubt is the error of the first try in which a command may have run. The zero value is no
-// doubt. After that try, only a reply about the command says what became of it. A command that
-// only reads leaves no doubt.
-type Doubt struct{ first error }
+// An Unknown is the error of the first try in which a command may have run. The zero value says
+// that there was none. After that try, only a reply about the command says what became of it. A
+// command that only reads leaves none.
+type Unknown struct{ first error }
 
-// ErrEarly is the doubt about a command that ran before the command on its key, and is sent
+// ErrEarly is the error of a command that ran before the command on its key, and is sent
 // again with it.
 var ErrEarly = errors.New("it ran before the command on its key did")
 
 // Note notes that the command may have run in the try that ended with the error.
-func (d *Doubt) Note(err error) {
-	if d.first == nil {
-		d.first = err
+func (u *Unknown) Note(err error) {
+	if u.first == nil {
+		u.first = err
 	}
 }
 
-// Any tells whether there is a doubt.
-func (d *Doubt) Any() bool { return d.first != nil }
+// Any reports whether the command may have run.
+func (u *Unknown) Any() bool { return u.first != nil }
 
 // Final returns the step of a command that did not run in its last try and is not sent
-// again. With a doubt, it may have run in an earlier try.
-func (d *Doubt) Final() Step {
-	if d.first != nil {
+// again. It may have run in an earlier one.
+func (u *Unknown) Final() Step {
+	if u.first != nil {
 		return Ran
 	}
 	return Stands
@@ -41,8 +41,8 @@ func (d *Doubt) Final() Step {
 
 // Settled tells whether the reply of the last try, or the error in place of one, says what
 // became of the command.
-func (d *Doubt) Settled(reply []byte, err error) bool {
-	return d.first == nil || err == nil && settles(reply) || errors.Is(err, redislanes.ErrUnknownOutcome)
+func (u *Unknown) Settled(reply []byte, err error) bool {
+	return u.first == nil || err == nil && settles(reply) || errors.Is(err, redislanes.ErrUnknownOutcome)
 }
 
 // settles tells whether the reply to a command that was sent again is its outcome. An error
@@ -56,10 +56,10 @@ func settles(reply []byte) bool {
 	return fate.Of(text).AboutCommand() || resp.IsRefusal(text)
 }
 
-// Unknown returns the error of a command with a doubt. again is the error of the repeat.
-func (d *Doubt) Unknown(again error) error {
+// Error returns the error of a command that may have run. again is the error of the repeat.
+func (u *Unknown) Error(again error) error {
 	e := &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome}
-	first := d.first
+	first := u.first
 	var lost *redislanes.Error
 	if errors.As(first, &lost) {
 		e.Addr, first = lost.Addr, lost.Cause
