@@ -192,8 +192,8 @@ func (x *count) appendEnd(p *Pipeline, what ending) {
 }
 
 // read reads the replies, and returns what must be sent for a key that may have no time to
-// live. If doubted is set, a key that was known to have one may have lost it.
-func (x *count) read(doubted bool) ending {
+// live. If unsure is set, a key that was known to have one may have lost it.
+func (x *count) read(unsure bool) ending {
 	x.total, x.err = x.counted.Int()
 	switch {
 	case x.ttl <= 0 || !mayHaveRun(x.err):
@@ -202,7 +202,7 @@ func (x *count) read(doubted bool) ending {
 		return ask
 	case x.sent != nothing:
 		return x.readEnd(false)
-	case x.looksNew() || doubted:
+	case x.looksNew() || unsure:
 		return ask
 	}
 	return nothing

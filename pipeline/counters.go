@@ -74,21 +74,21 @@ type Counters struct {
 
 	expiries *expiries
 
-	keys      sync.Pool // of *key
-	sums      sync.Pool // of *sum that wait
-	calls     sync.Pool // of *hitCall
-	batches   sync.Pool // of *batch of keys that several callers count
-	pipelines sync.Pool // of *Pipeline, for what a batch has to send besides
-	deadlines deadline.Contexts
+	keys       sync.Pool // of *key
+	sums       sync.Pool // of *sum that wait
+	calls      sync.Pool // of *hitCall
+	deliveries sync.Pool // of *delivery of keys that several callers count
+	pipelines  sync.Pool // of *Pipeline, for what a delivery has to send besides
+	deadlines  deadline.Contexts
 
 	life context.Context // of what has no end of its own; Close ends it after engine.DrainTime
 	end  context.CancelFunc
 
-	merged    context.Context // of batches that have an end; ends with life, but not before the last call
+	merged    context.Context // of deliveries that have an end; ends with life, but not before the last call
 	endMerged context.CancelFunc
 
-	inside  gate.Gate // calls of Hit
-	flights gate.Gate // batches that nobody waits for in particular; calls and batches start them
+	inside     gate.Gate // calls of Hit
+	unattended gate.Gate // deliveries that nobody waits for in particular; calls and deliveries start them
 }
 
 // A Hit is one count of a call of [Counters.Hit], and its outcome.
@@ -130,13 +130,13 @@ func (c CountersConfig) New(client *cluster.Client) *Counters {
 	counters.sums.New = func() any { return new(sum) }
 	counters.calls.New = func() any {
 		call := &hitCall{done: make(chan struct{}, 1)}
-		call.batch.prepare(counters, false)
+		call.delivery.prepare(counters, false)
 		return call
 	}
-	counters.batches.New = func() any {
-		b := new(batch)
-		b.prepare(counters, true)
-		return b
+	counters.deliveries.New = func() any {
+		d := new(delivery)
+		d.prepare(counters, true)
+		return d
 	}
 	return counters
 }
@@ -263,7 +263,7 @@ func (c *Counters) Close() error {
 	c.inside.Close()
 	defer c.endMerged()
 	defer context.AfterFunc(c.life, c.endMerged)()
-	c.flights.Close()
+	c.unattended.Close()
 	return nil
 }
 

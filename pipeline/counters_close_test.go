@@ -20,7 +20,7 @@ import (
 )
 
 // TestCloseEndsWhatHasNoEnd: hits that try while their context lasts, which is for
-// ever, do not hold up Close for ever, those that wait for a flight included.
+// ever, do not hold up Close for ever, those that wait for a sum included.
 func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
@@ -55,7 +55,7 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 	require.NoError(t, counters.Close())
 	require.Less(t, time.Since(began), 15*time.Second)
 	for range calls {
-		// One that leaves at the same moment as its flight does not know what became
+		// One that leaves at the same moment as its sum does not know what became
 		// of that.
 		err := <-failed
 		require.True(t, errors.Is(err, redislanes.ErrRefused) || errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrUnknownOutcome), err)
@@ -122,8 +122,8 @@ func TestCloseDoesNotWaitForDeadlines(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsForFlights: nothing of Counters runs when Close has returned.
-func TestCloseWaitsForFlights(t *testing.T) {
+// TestCloseWaitsForDeliveries: nothing of Counters runs when Close has returned.
+func TestCloseWaitsForDeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 1, pipeline.CountersConfig{})

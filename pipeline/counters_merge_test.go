@@ -17,16 +17,16 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestHitsGather: what comes while a flight is out travels as one command, and
+// TestHitsGather: what comes while a sum is out travels as one command, and
 // each gets its own total and the longest time to live. Totals in between must not
 // overflow, so that plus and minus do not travel together.
 func TestHitsGather(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		hits    []pipeline.Hit
-		totals  []int64
-		flights int           // behind the first
-		ttl     time.Duration // which the key has then
+		hits   []pipeline.Hit
+		totals []int64
+		sums   int           // behind the first
+		ttl    time.Duration // which the key has then
 	}{
 		"plus": {[]pipeline.Hit{
 			{Key: "k", By: 10, TTL: time.Minute}, {Key: "k", By: 0}, {Key: "k", By: 5, TTL: time.Hour}, {Key: "k", By: 100, TTL: time.Second},
@@ -48,7 +48,7 @@ func TestHitsGather(t *testing.T) {
 					require.NoError(t, <-others[i])
 					require.Equal(t, want, c.hits[i].Total)
 				}
-				require.Equal(t, 1+c.flights, w.Calls(0, "INCRBY")-before)
+				require.Equal(t, 1+c.sums, w.Calls(0, "INCRBY")-before)
 				require.Equal(t, c.ttl > 0, w.Calls(0, "EXPIRE") == 1)
 				require.Equal(t, c.ttl, w.ttl("k"))
 			})
@@ -56,7 +56,7 @@ func TestHitsGather(t *testing.T) {
 	}
 }
 
-// TestHitsBesideEachOther: a few flights of one key are out at a time, while each has
+// TestHitsBesideEachOther: a few sums of one key are out at a time, while each has
 // one hit. What comes then gathers.
 func TestHitsBesideEachOther(t *testing.T) {
 	t.Parallel()
@@ -105,10 +105,10 @@ func TestHitsThatOverflow(t *testing.T) {
 	})
 }
 
-// TestLeavingAFlight: who leaves while its hit gathers takes it back; who leaves
+// TestLeavingASum: who leaves while its hit gathers takes it back; who leaves
 // while it is under way does not disturb the others, and is told that it is
 // unknown.
-func TestLeavingAFlight(t *testing.T) {
+func TestLeavingASum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 1, pipeline.CountersConfig{})
@@ -126,13 +126,13 @@ func TestLeavingAFlight(t *testing.T) {
 		require.NotErrorIs(t, gone.Err, redislanes.ErrUnknownOutcome)
 		require.Equal(t, 1, w.counters.Waiting("k"))
 
-		// One that leaves with its flight, and one that shares it.
+		// One that leaves with its sum, and one that shares it.
 		ctx, cancel = context.WithCancel(t.Context())
 		late := pipeline.Hit{Key: "k", By: 40_000}
 		left = w.hit(ctx, &late)
 		require.Equal(t, 2, w.counters.Waiting("k"))
 		others = append(others, w.gather(t, hits[1:])...)
-		arrive := w.stall(0, toServer) // so that the next flight leaves and does not arrive
+		arrive := w.stall(0, toServer) // so that the next sum leaves and does not arrive
 		flow()
 		require.NoError(t, <-first)
 		synctest.Wait()
@@ -187,9 +187,9 @@ func TestValuesOfAnEndlessContext(t *testing.T) {
 	})
 }
 
-// TestOwnFlightAtTheDeadline: the caller that carries a flight itself leaves at
+// TestOwnSumAtTheDeadline: the caller that sends a sum itself leaves at
 // its deadline, and those who wait behind it are served.
-func TestOwnFlightAtTheDeadline(t *testing.T) {
+func TestOwnSumAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 1, pipeline.CountersConfig{})

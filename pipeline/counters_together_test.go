@@ -43,7 +43,7 @@ func TestSlowNodeHoldsUpItsOwnKeys(t *testing.T) {
 				if !c.after {
 					flow = w.stall(0, toClient)
 				}
-				both := []pipeline.Hit{{Key: mine, By: 1}, {Key: its, By: 1}, {Key: mine}} // a flight of two hits, for which others wait
+				both := []pipeline.Hit{{Key: mine, By: 1}, {Key: its, By: 1}, {Key: mine}} // a sum of two hits, for which others wait
 				first := make(chan error, 1)
 				go func() { first <- w.counters.Hit(within(t, 20*time.Second), both) }()
 				synctest.Wait()
@@ -198,7 +198,7 @@ func TestGatheredByNode(t *testing.T) {
 		require.Equal(t, before+2, w.Calls(0, "INCRBY"))
 		second := w.gather(t, append(both(), both()...))
 
-		// Their batch learns that one key has moved to node 1, which is slow.
+		// Their delivery learns that one key has moved to node 1, which is slow.
 		w.move(moves, 1)
 		flowToo := w.stall(1, toClient)
 		before = w.Calls(1, "INCRBY")

@@ -77,9 +77,9 @@ func TestMemoryStorm(t *testing.T) {
 	require.Empty(t, immortal(t, server, keys))
 }
 
-// TestRefusedFlight: an error by which the server refuses the sum is that of each
+// TestRefusedSum: an error by which the server refuses the sum is that of each
 // hit.
-func TestRefusedFlight(t *testing.T) {
+func TestRefusedSum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 1, pipeline.CountersConfig{})
@@ -145,7 +145,7 @@ func TestExpireEveryHit(t *testing.T) {
 	})
 }
 
-// TestTakenBackWithItsTTL: a hit that leaves its flight takes its time to live
+// TestTakenBackWithItsTTL: a hit that leaves its sum takes its time to live
 // along.
 func TestTakenBackWithItsTTL(t *testing.T) {
 	t.Parallel()

@@ -96,10 +96,10 @@ func (e *expiries) forget(f fingerprint) {
 	}
 }
 
-// doubts reports whether a key that was known to have its time to live when the sum left
+// unsure reports whether a key that was known to have its time to live when the sum left
 // may have lost it.
-func (c *Counters) doubts(s *sum) bool {
-	return s.sent.known && (fingerprintOf(s.key.hash, c.client.Owners()) != s.fingerprint || s.doubted.Load())
+func (c *Counters) unsure(s *sum) bool {
+	return s.sent.known && (fingerprintOf(s.key.hash, c.client.Owners()) != s.fingerprint || s.unsure.Load())
 }
 
 // learnExpiry notes what a sum tells about its key's time to live. Nothing is known
@@ -108,7 +108,7 @@ func (c *Counters) learnExpiry(s *sum) {
 	switch x := &s.sent; {
 	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
 		c.expiries.forget(s.fingerprint)
-	case x.left > 0 && !s.doubted.Load():
+	case x.left > 0 && !s.unsure.Load():
 		c.remember(s, ticks(x.left))
 	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
 		c.expiries.forget(s.fingerprint)

@@ -17,14 +17,14 @@ func (c *Counters) Waiting(key string) (n int) {
 
 // Together reports whether hits on both keys are under way in one pipeline.
 func (c *Counters) Together(keys ...string) bool {
-	all := make(map[*batch]int)
+	all := make(map[*delivery]int)
 	for _, key := range keys {
 		hash := fullKey{key: key}.hash(c.seed)
 		s := c.shard(hash)
 		s.mu.Lock()
 		if k := s.findLocked(fullKey{key: key}, hash); k != nil {
 			for _, f := range k.out {
-				all[f.batch]++
+				all[f.delivery]++
 			}
 		}
 		s.mu.Unlock()

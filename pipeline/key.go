@@ -37,11 +37,11 @@ type key struct {
 	hash    uint64
 	slot    uint16
 	shard   *counterShard
-	other   *key   // the next one of the shard's chain
-	out     []*sum // under way
-	waiting []*sum // each in its turn
-	next    *batch // lets hits gather and takes the first that waits; nil: none does
-	merged  bool   // a sum is under way that had waited and is not late: the next one leaves when it has ended
+	other   *key      // the next one of the shard's chain
+	out     []*sum    // under way
+	waiting []*sum    // each in its turn
+	next    *delivery // lets hits gather and takes the first that waits; nil: none does
+	merged  bool      // a sum is under way that had waited and is not late: the next one leaves when it has ended
 }
 
 // join puts each hit on a sum: one of this call's own, which leaves at once, or one that
@@ -61,7 +61,7 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 		switch own, free := k.ownLocked(call, h.by); {
 		case own != nil:
 			own.add(h)
-			k.doubtLocked(own)
+			k.unsureLocked(own)
 		case free:
 			own = call.newSum(k)
 			own.add(h)
@@ -78,7 +78,7 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 func (k *key) ownLocked(call *hitCall, by int64) (own *sum, free bool) {
 	free = k.next == nil && len(k.waiting) == 0 && len(k.out) < mostBeside
 	for _, s := range k.out {
-		if s.batch == &call.batch && s.takes(by) {
+		if s.delivery == &call.delivery && s.takes(by) {
 			return s, false
 		}
 		free = free && (len(s.hits) == 1 || s.late)
@@ -105,22 +105,22 @@ func (c *Counters) waitLocked(k *key, h *hit) {
 	k.hurryLocked()
 }
 
-// hurryLocked has the batches that are under way tell of the key when its node has
+// hurryLocked has the deliveries that are under way tell of the key when its node has
 // replied: somebody waits behind it.
 func (k *key) hurryLocked() {
 	for _, s := range k.out {
-		s.batch.p.list.Request.Early()
+		s.delivery.p.list.Request.Early()
 	}
 }
 
 func (k *key) leaveLocked(s *sum) {
 	k.out = append(k.out, s)
-	k.doubtLocked(s)
+	k.unsureLocked(s)
 }
 
-// takeLocked returns the first sum that a hit is left on, for the batch to take now; nil if there
+// takeLocked returns the first sum that a hit is left on, for the delivery to take now; nil if there
 // is none.
-func (k *key) takeLocked(b *batch, now time.Time) *sum {
+func (k *key) takeLocked(d *delivery, now time.Time) *sum {
 	k.next = nil
 	at := slices.IndexFunc(k.waiting, func(s *sum) bool { return len(s.hits) > 0 })
 	if at < 0 {
@@ -130,7 +130,7 @@ func (k *key) takeLocked(b *batch, now time.Time) *sum {
 	}
 	s := k.waiting[at]
 	k.waiting = slices.Delete(k.waiting, 0, at+1)
-	s.settle(b)
+	s.settle(d)
 	s.left = now
 	k.merged = true
 	k.leaveLocked(s)
@@ -140,27 +140,27 @@ func (k *key) takeLocked(b *batch, now time.Time) *sum {
 	return s
 }
 
-// doubtLocked notes of the sum, and of those that are under way beside it, that
+// unsureLocked notes of the sum, and of those that are under way beside it, that
 // the key may lose the time to live that it is known to have: one that gives it none
 // may create it anew.
-func (k *key) doubtLocked(s *sum) {
+func (k *key) unsureLocked(s *sum) {
 	for _, beside := range k.out {
 		switch gives, besideGives := s.ttl > 0, beside.ttl > 0; {
 		case gives && !besideGives:
-			s.doubted.Store(true)
+			s.unsure.Store(true)
 		case besideGives && !gives:
-			beside.doubted.Store(true)
+			beside.unsure.Store(true)
 		}
 	}
 }
 
 // landLocked takes off a sum that has ended. If hits wait, or may gather behind a sum that
-// had waited, it notes the key for the next batch.
-func (c *Counters) landLocked(s *sum, next *batch) *batch {
+// had waited, it notes the key for the next delivery.
+func (c *Counters) landLocked(s *sum, next *delivery) *delivery {
 	k := s.key
 	at := slices.Index(k.out, s)
 	k.out = slices.Delete(k.out, at, at+1)
-	merged := s.batch.merged && !s.late
+	merged := s.delivery.merged && !s.late
 	k.merged = k.merged && !merged
 	switch {
 	case k.next != nil || k.merged:
@@ -174,8 +174,8 @@ func (c *Counters) landLocked(s *sum, next *batch) *batch {
 
 // passLocked notes that a hit on the key has waited until its deadline. Sums that have been under way for
 // long are late then, since their connection may be silent, and other hits pass them. If some wait, passLocked
-// notes the key for the next batch.
-func (c *Counters) passLocked(k *key, next *batch) *batch {
+// notes the key for the next delivery.
+func (c *Counters) passLocked(k *key, next *delivery) *delivery {
 	if k.next != nil {
 		return next
 	}
@@ -183,7 +183,7 @@ func (c *Counters) passLocked(k *key, next *batch) *batch {
 	k.merged = false
 	for _, s := range k.out {
 		s.late = s.late || now.Sub(s.left) >= lateAfter
-		k.merged = k.merged || s.batch.merged && !s.late
+		k.merged = k.merged || s.delivery.merged && !s.late
 	}
 	switch {
 	case k.merged || len(k.out) >= mostBeside:
@@ -196,10 +196,10 @@ func (c *Counters) passLocked(k *key, next *batch) *batch {
 	return next
 }
 
-// nextLocked has the next batch take the key's first sum that waits. It makes the batch if there is none.
-func (c *Counters) nextLocked(k *key, next *batch) *batch {
+// nextLocked has the next delivery take the key's first sum that waits. It makes the delivery if there is none.
+func (c *Counters) nextLocked(k *key, next *delivery) *delivery {
 	if next == nil {
-		next = c.newBatch()
+		next = c.newDelivery()
 	}
 	k.next = next
 	next.keys = append(next.keys, k)

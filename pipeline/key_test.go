@@ -36,19 +36,19 @@ func joined(c *Counters, hits ...Hit) *hitCall {
 }
 
 // gathering ends the call's sum as one that had waited, behind which hits gather.
-func gathering(c *Counters, call *hitCall) *batch {
+func gathering(c *Counters, call *hitCall) *delivery {
 	call.merged = true
 	return c.landLocked(call.sums[0], nil)
 }
 
-// TestGather: a batch waits for hits on its own keys, not for those of
+// TestGather: a delivery waits for hits on its own keys, not for those of
 // others.
 func TestGather(t *testing.T) {
 	client := open(t, cluster.Config{RefreshEvery: -1}, redistest.StartEmulated(t, 1).Addrs())
 	c := CountersConfig{}.New(client)
-	batches := make(map[string]*batch)
+	deliveries := make(map[string]*delivery)
 	for _, key := range []string{"mine", "other"} {
-		batches[key] = gathering(c, joined(c, Hit{Key: key, By: 1}))
+		deliveries[key] = gathering(c, joined(c, Hit{Key: key, By: 1}))
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -63,13 +63,13 @@ func TestGather(t *testing.T) {
 		}
 	}()
 	for range 100 {
-		require.Equal(t, 1, batches["mine"].gather())
+		require.Equal(t, 1, deliveries["mine"].gather())
 	}
 	close(stop)
 	<-stopped
 	joined(c, Hit{Key: "other", By: 1}) // the goroutine may have had no time
 	joined(c, Hit{Key: "mine", By: 1})
-	require.EqualValues(t, 1, batches["mine"].gathered.Load())
+	require.EqualValues(t, 1, deliveries["mine"].gathered.Load())
 }
 
 // TestFewBesideEachOther: so many sums of one hit are under way beside each other, in whatever
@@ -107,7 +107,7 @@ func TestFewBesideEachOther(t *testing.T) {
 	}
 }
 
-// TestNoneBesideThoseThatGather: once a flight has several hits, or some wait, others
+// TestNoneBesideThoseThatGather: once a sum has several hits, or some wait, others
 // wait, too.
 func TestNoneBesideThoseThatGather(t *testing.T) {
 	client := open(t, cluster.Config{RefreshEvery: -1}, redistest.StartEmulated(t, 1).Addrs())
@@ -121,20 +121,20 @@ func TestNoneBesideThoseThatGather(t *testing.T) {
 	require.Empty(t, joined(c, Hit{Key: "pair", By: 1}).sums, "behind two hits")
 
 	next := gathering(c, first)
-	require.Empty(t, joined(c, hit).sums, "behind a batch that lets hits gather")
+	require.Empty(t, joined(c, hit).sums, "behind a delivery that lets hits gather")
 	next.take()
 	require.Len(t, next.sums, 1)
-	require.Len(t, joined(c, hit).sums, 1, "beside the batch, which has one hit")
+	require.Len(t, joined(c, hit).sums, 1, "beside the delivery, which has one hit")
 	next = c.landLocked(next.sums[0], nil)
 	joined(c, hit, hit)
 	next.take()
-	require.Empty(t, joined(c, hit).sums, "behind the batch, which has two")
+	require.Empty(t, joined(c, hit).sums, "behind the delivery, which has two")
 }
 
-// TestDoubtsBeside: a hit on a key that is known to have its time to live sends it all
+// TestUnsureBeside: a hit on a key that is known to have its time to live sends it all
 // the same if one beside it, which wants none, created the key anew; and what it learned
 // then is not believed.
-func TestDoubtsBeside(t *testing.T) {
+func TestUnsureBeside(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		join   []int // the order of the hits: 0 wants a time to live

@@ -17,8 +17,8 @@ const (
 	expiryTick = 10 * time.Millisecond
 
 	// tellEachAfter is how long merged hits of several nodes wait for each other. After it the hits of
-	// each node return when it has replied. If the batch reads its replies by itself, that may be 10 ms
-	// later for each silent node. Without the wait, hits that come back travel in smaller batches: with
+	// each node return when it has replied. If the delivery reads its replies by itself, that may be 10 ms
+	// later for each silent node. Without the wait, hits that come back travel in smaller deliveries: with
 	// 1,000 callers on ten keys of three nodes, the callers made 5 to 13 % fewer calls.
 	tellEachAfter = 5 * time.Millisecond
 
@@ -43,7 +43,7 @@ const (
 	// at a time, so that hits gather: with 100 callers two or three were no faster.
 	mostBeside = 8
 
-	// mostYields bounds how often a batch lets others run before it leaves, for hits on its
+	// mostYields bounds how often a delivery lets others run before it leaves, for hits on its
 	// keys that keep coming.
 	mostYields = 64
 

@@ -29,7 +29,7 @@ type hit struct {
 // the totals in between can overflow if the last one does not.
 type sum struct {
 	key      *key
-	batch    *batch // that it leaves with; nil: it waits
+	delivery *delivery // that it leaves with; nil: it waits
 	by       int64
 	hits     []*hit
 	ttl      time.Duration // the longest; 0: the time to live is left alone
@@ -38,7 +38,7 @@ type sum struct {
 	shed     bool          // a hit was taken off, whose wishes may be among these
 	left     time.Time     // when it did, if it had waited
 	late     bool          // other hits do not wait for it any more, see passLocked
-	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
+	unsure   atomic.Bool   // one beside it may create the key and give it no time to live
 
 	// What became of it; owned by the goroutine that sends it.
 	fingerprint fingerprint // its key
@@ -54,8 +54,8 @@ type sum struct {
 // sending it panics.
 var uncertain = count{err: notCounted(wire.Unknown("", errors.New("a panic while it was sent")))}
 
-func (s *sum) begin(k *key, b *batch) *sum {
-	*s = sum{key: k, batch: b, hits: s.hits[:0], sent: uncertain}
+func (s *sum) begin(k *key, d *delivery) *sum {
+	*s = sum{key: k, delivery: d, hits: s.hits[:0], sent: uncertain}
 	return s
 }
 
@@ -99,10 +99,10 @@ func (s *sum) remove(h *hit) {
 	h.sum = nil
 }
 
-// settle closes a sum that leaves with the batch. What was wanted by hits that were taken
+// settle closes a sum that leaves with the delivery. What was wanted by hits that were taken
 // off is forgotten.
-func (s *sum) settle(b *batch) {
-	s.batch = b
+func (s *sum) settle(d *delivery) {
+	s.delivery = d
 	if s.shed {
 		s.ttl, s.deadline, s.forever = 0, time.Time{}, false
 		for _, h := range s.hits {
@@ -122,10 +122,10 @@ func (s *sum) tellLocked() {
 	}
 }
 
-// A hitCall is one call of Counters.Hit. Its own sums leave with its batch; for its other
+// A hitCall is one call of Counters.Hit. Its own sums leave with its delivery; for its other
 // hits it waits.
 type hitCall struct {
-	batch
+	delivery
 	hits     []hit
 	own      []sum
 	deadline time.Time    // of its context; zero for none
@@ -141,20 +141,20 @@ func (c *hitCall) begin(ctx context.Context, n int) {
 	c.sums = c.sums[:0]
 }
 
-// newSum returns an empty sum that leaves with the call's batch. The first one empties the batch, which
+// newSum returns an empty sum that leaves with the call's delivery. The first one empties the delivery, which
 // stays as it is if all hits of the call wait.
 func (c *hitCall) newSum(k *key) *sum {
 	if len(c.sums) == 0 {
-		c.batch.reset()
+		c.delivery.reset()
 	}
 	c.own = c.own[:len(c.own)+1]
-	s := c.own[len(c.own)-1].begin(k, &c.batch)
+	s := c.own[len(c.own)-1].begin(k, &c.delivery)
 	c.sums = append(c.sums, s)
 	return s
 }
 
 // handy reports whether the call is small enough to be kept for the next one.
-func (c *hitCall) handy() bool { return cap(c.hits) <= keptHits && c.batch.handy() }
+func (c *hitCall) handy() bool { return cap(c.hits) <= keptHits && c.delivery.handy() }
 
 func (c *hitCall) wait(ctx context.Context) error {
 	if c.pending.Add(-1) == 0 {
@@ -187,14 +187,14 @@ func (c *hitCall) tell(hits []Hit) {
 // takeBack is tell at the context's end. Hits that still wait are taken off their sums.
 func (c *hitCall) takeBack(hits []Hit, cause error) {
 	late := errors.Is(cause, context.DeadlineExceeded)
-	var next *batch
+	var next *delivery
 	for i := range hits {
 		h := &c.hits[i]
 		h.shard.mu.Lock()
 		switch s := h.sum; {
 		case s == nil:
 			hits[i].Total, hits[i].Err = h.total, h.err
-		case s.batch != nil:
+		case s.delivery != nil:
 			hits[i].Total, hits[i].Err = 0, notCounted(wire.Unknown("", cause))
 		default:
 			s.remove(h)
@@ -206,7 +206,7 @@ func (c *hitCall) takeBack(hits []Hit, cause error) {
 		h.shard.mu.Unlock()
 	}
 	if next != nil {
-		c.counters.flights.Stay()
+		c.counters.unattended.Stay()
 		go next.run()
 	}
 }

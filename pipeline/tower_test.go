@@ -121,7 +121,7 @@ func (w *tower) hit(ctx context.Context, h *pipeline.Hit) chan error {
 	return w.call(ctx, h, *h)
 }
 
-// lead makes a call whose flight has two hits, so that others on the key wait behind it:
+// lead makes a call whose sum has two hits, so that others on the key wait behind it:
 // a hit, and one that adds nothing.
 func (w *tower) lead(ctx context.Context, h *pipeline.Hit) chan error {
 	return w.call(ctx, h, *h, pipeline.Hit{Key: h.Key})
@@ -139,7 +139,7 @@ func (w *tower) call(ctx context.Context, h *pipeline.Hit, hits ...pipeline.Hit)
 	return done
 }
 
-// hold lets a flight leave and be executed, and its reply not arrive: others wait.
+// hold lets a sum leave and be executed, and its reply not arrive: others wait.
 func (w *tower) hold(t *testing.T, h *pipeline.Hit) (done chan error, flow func()) {
 	t.Helper()
 	flow = w.stall(0, toClient)
@@ -149,7 +149,7 @@ func (w *tower) hold(t *testing.T, h *pipeline.Hit) (done chan error, flow func(
 	return done, flow
 }
 
-// gather lets hits wait for the flight that is held, one after the other.
+// gather lets hits wait for the sum that is held, one after the other.
 func (w *tower) gather(t *testing.T, hits []pipeline.Hit) (done []chan error) {
 	t.Helper()
 	for i := range hits {
