@@ -93,12 +93,12 @@ var ErrNoOwner = errors.New("no node serves the slot")
 // It wraps ErrNotSent.
 var ErrDown = fmt.Errorf("server down: %w", ErrNotSent)
 
-// ErrNotMember says that the server at a node's address is not that node. It has no cluster
+// ErrWrongServer says that the server at a node's address is not that node. It has no cluster
 // mode, or belongs to another cluster, or is another node of this one, such as the old primary
 // behind a name that has not followed a failover yet. Nothing is sent to it, since it would
-// answer from other data. Commands fail with an error that wraps ErrDown and ErrNotMember,
+// answer from other data. Commands fail with an error that wraps ErrDown and ErrWrongServer,
 // until the address leads to the node again or the map of the slots names another address.
-var ErrNotMember = errors.New("not a node of this cluster")
+var ErrWrongServer = errors.New("not a node of this cluster")
 
 // ErrCrossSlot says that the keys of a command are in more than one slot, which Redis Cluster
 // refuses. Nothing is sent: the error of the call also wraps ErrNotSent. pipeline.MGet and others

@@ -188,7 +188,7 @@ func standaloneAtANodesAddress(t *testing.T, config cluster.Config) {
 	var total int
 	for _, c := range []*cluster.Client{client, busy} {
 		err := c.Do(ctx, radix.Cmd(&total, "INCR", gone))
-		require.ErrorIs(t, err, redislanes.ErrNotMember)
+		require.ErrorIs(t, err, redislanes.ErrWrongServer)
 		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.ErrorContains(t, err, n.Addr())
 	}

@@ -168,7 +168,7 @@ func TestNameFollowsLater(t *testing.T) {
 		soon       time.Duration // after the name leads to the new primary
 		dials      int
 	}{
-		"cluster":    {false, redislanes.ErrNotMember, time.Second, 100},
+		"cluster":    {false, redislanes.ErrWrongServer, time.Second, 100},
 		"standalone": {true, redislanes.ErrRefused, 4 * time.Second, 30}, // only replies tell, so connections are replaced after 1, 2, 4 s
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestOrder(t *testing.T) {
 		"EXPIRE was refused":                    {[]string{"INCRBY k 1: ran", "EXPIRE k 9: retry"}, "ran retry"},
 		"EXPIRE was refused, a later one ran":   {[]string{"INCRBY k 1: ran", "EXPIRE k 9: retry", "SET k 2: ran"}, "ran stands/o ran"},
 		"the command stands":                    {[]string{"INCRBY k 1: stands", "EXPIRE k 9: retry"}, "stands stands"},
-		"the command stands, EXPIRE unknown":   {[]string{"INCRBY k 1: stands", "EXPIRE k 9?: retry"}, "stands ran"},
+		"the command stands, EXPIRE unknown":    {[]string{"INCRBY k 1: stands", "EXPIRE k 9?: retry"}, "stands ran"},
 		"the command stands, EXPIRE ran":        {[]string{"INCRBY k 1: stands", "EXPIRE k 9: ran", "SET x: retry"}, "stands ran retry"},
 		"EXPIRE ran behind a read":              {[]string{"GET k: retry", "EXPIRE k 9: ran"}, "retry ran"},
 		"EXPIRE goes again, its read does not":  {[]string{"GET k: stands", "EXPIRE k 9: retry"}, "stands retry"},

@@ -45,7 +45,7 @@ func (c *Client) admit(u use, addr string, mode, id []byte) error {
 	case t.Map == nil || t.Map.Single:
 		return nil
 	case slots.IsAlone(mode, id):
-		err = fmt.Errorf("%w: cluster support is disabled there", redislanes.ErrNotMember)
+		err = fmt.Errorf("%w: cluster support is disabled there", redislanes.ErrWrongServer)
 	default:
 		err = t.Map.Admits(u == asPrimary, addr, slots.NodeID(id))
 	}

@@ -121,7 +121,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 		if err == nil && refusedForNow(role, q.lenient) {
 			return m, replyError("ROLE", lane.Address(), role)
 		}
-		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
+		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrWrongServer)
 		return m, err
 	case resp.IsError(reply):
 		return m, q.explain(ctx, lane, replyError("CLUSTER", lane.Address(), reply), resp.ErrorText(reply))

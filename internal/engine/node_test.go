@@ -65,7 +65,7 @@ func TestAdmit(t *testing.T) {
 			c.use(c.topology.Load(), v)
 			err := c.admit(asPrimary, test.addr, []byte(test.mode), []byte(test.id))
 			if test.refused {
-				require.ErrorIs(t, err, redislanes.ErrNotMember)
+				require.ErrorIs(t, err, redislanes.ErrWrongServer)
 				return
 			}
 			require.NoError(t, err)

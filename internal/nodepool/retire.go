@@ -34,7 +34,7 @@ func (p *Pool) renew(since time.Time) (renewed bool) {
 func (p *Pool) readmit() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(m *member) bool { return m.leaveWhy == nil && m.refused() })
-	if errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
+	if errors.Is(p.health.Failure().Err, redislanes.ErrWrongServer) {
 		p.redialNowLocked()
 	}
 	p.mu.Unlock()

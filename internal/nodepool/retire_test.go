@@ -32,7 +32,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 					if asked.Add(1) == 1 { // in the first handshake
 						<-greeted
 					} else if refuse.Load() {
-						return redislanes.ErrNotMember
+						return redislanes.ErrWrongServer
 					}
 					return nil
 				}}
@@ -60,7 +60,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 		var admitted atomic.Bool
 		purpose := wire.Purpose{Admits: func(string, []byte, []byte) error {
 			if !admitted.Load() {
-				return redislanes.ErrNotMember
+				return redislanes.ErrWrongServer
 			}
 			return nil
 		}}
@@ -69,10 +69,10 @@ func TestAdmittedAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		time.Sleep(time.Second)
-		require.ErrorIs(t, p.Down(), redislanes.ErrNotMember)
+		require.ErrorIs(t, p.Down(), redislanes.ErrWrongServer)
 		p.Readmit()
 		time.Sleep(time.Second)
-		require.ErrorIs(t, p.Down(), redislanes.ErrNotMember)
+		require.ErrorIs(t, p.Down(), redislanes.ErrWrongServer)
 		admitted.Store(true)
 		p.Readmit()
 		time.Sleep(10 * time.Millisecond)

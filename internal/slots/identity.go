@@ -60,11 +60,11 @@ func (m *Map) Admits(primary bool, addr, id string) error {
 	case !m.Sure || id == "" || len(meant) == 0 || slices.Contains(meant, id) || slices.Contains(meant, ""):
 		return nil
 	case !m.ids[id]:
-		return fmt.Errorf("%w: its node ID is not in the map of the slots", redislanes.ErrNotMember)
+		return fmt.Errorf("%w: its node ID is not in the map of the slots", redislanes.ErrWrongServer)
 	case slices.Contains(at.all, id):
-		return fmt.Errorf("%w: it is a replica that shares the address of its primary", redislanes.ErrNotMember)
+		return fmt.Errorf("%w: it is a replica that shares the address of its primary", redislanes.ErrWrongServer)
 	}
-	return fmt.Errorf("%w: its node ID belongs to another address", redislanes.ErrNotMember)
+	return fmt.Errorf("%w: its node ID belongs to another address", redislanes.ErrWrongServer)
 }
 
 // Means tells whether the address leads to the same nodes by both maps, as far as they

@@ -41,7 +41,7 @@ func TestAdmitsSharedAddress(t *testing.T) {
 			v := *v
 			v.Sure = !test.unsure
 			if err := v.Admits(test.primary == true, test.addr, test.id); test.refused {
-				require.ErrorIs(t, err, redislanes.ErrNotMember)
+				require.ErrorIs(t, err, redislanes.ErrWrongServer)
 			} else {
 				require.NoError(t, err)
 			}

@@ -20,7 +20,7 @@ func AdmitPrimary(_ string, _, role []byte) error {
 		return nil
 	}
 	if name, ok := text(list[0]); ok && string(name) != "master" {
-		return fmt.Errorf("%w: its role is %s, not that of the primary", redislanes.ErrNotMember, resp.Redact(string(name)))
+		return fmt.Errorf("%w: its role is %s, not that of the primary", redislanes.ErrWrongServer, resp.Redact(string(name)))
 	}
 	return nil
 }

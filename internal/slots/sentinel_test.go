@@ -130,6 +130,6 @@ func TestAdmitPrimary(t *testing.T) {
 	require.NoError(t, AdmitPrimary("", nil, []byte("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n")))
 	require.NoError(t, AdmitPrimary("", nil, []byte("-NOPERM no\r\n")))
 	err := AdmitPrimary("", nil, []byte("*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"))
-	require.ErrorIs(t, err, redislanes.ErrNotMember)
+	require.ErrorIs(t, err, redislanes.ErrWrongServer)
 	require.ErrorContains(t, err, "its role is slave")
 }

@@ -16,22 +16,22 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// step is one command of the handshake.
-type step struct {
+// A greeting is one command of the handshake.
+type greeting struct {
 	name string
 	args []string
 	need need
 }
 
-// commandsOf returns the steps as they are sent.
-func commandsOf(steps []step) (commands [][]string) {
-	for _, s := range steps {
-		commands = append(commands, append([]string{s.name}, s.args...))
+// commandsOf returns the greetings as they are sent.
+func commandsOf(greetings []greeting) (commands [][]string) {
+	for _, g := range greetings {
+		commands = append(commands, append([]string{g.name}, g.args...))
 	}
 	return commands
 }
 
-// need is how much a step is needed.
+// need is how much a greeting is needed.
 type need uint8
 
 const (
@@ -41,77 +41,77 @@ const (
 	tells              // the same, and nobody needs the answer
 )
 
-// spares reports whether the connection can be used although the server refused the step. It can
+// spares reports whether the connection can be used although the server refused the greeting. It can
 // if the server does not know the command. A server that can write no file refuses PING (MISCONF), and
 // serves reads. A refusal for now is no reason: a replica that is busy
-// and refuses READONLY would redirect all reads of this connection. A step that only tells is
+// and refuses READONLY would redirect all reads of this connection. A greeting that only tells is
 // also spared if no server sends the text: services have texts of their own for CLIENT SETINFO.
 func (n need) spares(f fate.Fate) bool {
 	return n >= should && f.Unsupported() || n >= may && (f == fate.NoPermission || f == fate.Full) ||
 		n == tells && f == fate.Unlisted
 }
 
-func (d dialer) steps() []step {
-	var steps []step
+func (d dialer) greetings() []greeting {
+	var greetings []greeting
 	switch user := d.Username; {
 	case d.Protocol == 3 && user+d.Password != "":
 		if user == "" {
 			user = "default"
 		}
-		steps = append(steps, step{"HELLO", []string{"3", "AUTH", user, d.Password}, must})
+		greetings = append(greetings, greeting{"HELLO", []string{"3", "AUTH", user, d.Password}, must})
 	case d.Protocol == 3:
-		steps = append(steps, step{"HELLO", []string{"3"}, must})
+		greetings = append(greetings, greeting{"HELLO", []string{"3"}, must})
 	case user != "" || d.Password != "":
-		steps = append(steps, d.auth())
+		greetings = append(greetings, d.auth())
 	}
 	if d.Database != 0 {
-		steps = append(steps, step{"SELECT", []string{strconv.Itoa(d.Database)}, must})
+		greetings = append(greetings, greeting{"SELECT", []string{strconv.Itoa(d.Database)}, must})
 	}
 	if !d.NoSetInfo {
-		steps = append(steps,
-			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, tells},
-			step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, tells})
+		greetings = append(greetings,
+			greeting{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, tells},
+			greeting{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, tells})
 	}
 	if d.ClientName != "" {
-		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, must})
+		greetings = append(greetings, greeting{"CLIENT", []string{"SETNAME", d.ClientName}, must})
 	}
-	steps = append(steps, d.questions()...)
-	if len(steps) == 0 { // nothing is a server that has not answered
-		steps = append(steps, step{"PING", nil, may})
+	greetings = append(greetings, d.questions()...)
+	if len(greetings) == 0 { // nothing is a server that has not answered
+		greetings = append(greetings, greeting{"PING", nil, may})
 	}
-	return steps
+	return greetings
 }
 
-// questions are the steps whose replies are the purpose's.
-func (p Purpose) questions() []step {
-	var steps []step
+// questions are the greetings whose replies are the purpose's.
+func (p Purpose) questions() []greeting {
+	var greetings []greeting
 	asks := may
 	if p.Optional != nil && p.Optional() {
 		asks = tells
 	}
 	switch {
 	case p.Role:
-		return []step{{"ROLE", nil, may}}
+		return []greeting{{"ROLE", nil, may}}
 	case p.ReadOnly:
-		steps = append(steps, step{"READONLY", nil, should})
+		greetings = append(greetings, greeting{"READONLY", nil, should})
 	case p.Admits != nil:
 		// It changes nothing: it is the default. The reply is needed only from a server that does
 		// not tell its ID.
-		steps = append(steps, step{"READWRITE", nil, tells})
+		greetings = append(greetings, greeting{"READWRITE", nil, tells})
 	}
 	if p.Admits != nil {
-		steps = append(steps, step{"CLUSTER", []string{"MYID"}, asks})
+		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, asks})
 	}
-	return steps
+	return greetings
 }
 
-// handshake sends all steps at once and reads their replies.
+// handshake sends all greetings at once and reads their replies.
 func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // not all connections know deadlines
 	defer stop()
-	steps := d.steps()
+	greetings := d.greetings()
 	var out []byte
-	for _, c := range commandsOf(steps) {
+	for _, c := range commandsOf(greetings) {
 		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
@@ -119,22 +119,22 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
-			return d.refusal(steps[0], reply)
+			return d.refusal(greetings[0], reply)
 		}
 		if err == nil || errors.Is(err, io.EOF) {
 			err = failed
 		}
 		return in.failure(ctx, err)
 	}
-	var replies [2][]byte // to the last two steps
-	for _, s := range steps {
+	var replies [2][]byte // to the last two greetings
+	for _, g := range greetings {
 		reply, err := in.next()
 		replies[0], replies[1] = replies[1], reply
 		if err != nil {
 			return in.failure(ctx, err)
 		}
 		if resp.IsError(reply) {
-			if refused := d.refusal(s, reply); !s.need.spares(fate.Of(resp.ErrorText(reply))) {
+			if refused := d.refusal(g, reply); !g.need.spares(fate.Of(resp.ErrorText(reply))) {
 				return refused
 			}
 		}
@@ -155,18 +155,18 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 
 // refusal returns the server's error without the credentials, which it may
 // quote: one that does not know HELLO quotes its arguments, up to some length.
-func (d dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
+func (d dialer) refusal(g greeting, reply []byte) *redislanes.HandshakeError {
 	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
 	if hidden := strings.ReplaceAll(text, d.Password, "(password)"); d.Password != "" &&
 		fate.Of([]byte(hidden)) == fate.Of([]byte(text)) { // else it is a word of the server's own text
 		text = hidden
 	}
-	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
+	e := &redislanes.HandshakeError{Command: g.name, Reply: strconv.QuoteToASCII(text)}
 	e.Hint = hint(e)
 	if f, _ := fateOf(e); f == fate.NoRoom {
 		e.Command = "" // the server says so whatever comes first
 	}
-	if d.mayChange && ofCredentials(s, e) {
+	if d.mayChange && ofCredentials(g, e) {
 		e.Cause = ErrCredentials
 	}
 	if d.Sentinel { // which has settings of its own

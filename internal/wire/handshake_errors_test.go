@@ -37,7 +37,7 @@ func TestHandshakeErrorsSayWhatIsWrong(t *testing.T) {
 		{lanes.Dialer{ClientName: "x"}, "+OK\r\n+OK\r\n-NOPERM this user\r\n", "NOPERM", `handshake: CLIENT: "NOPERM this user"; the ACL user lacks the permission`},
 	} {
 		addr := listen(t, func(p *peer) { // all is read, so that the reply is not lost in a reset
-			p.take(len(dialer{Dialer: WithDefaults(c.d)}.steps()))
+			p.take(len(dialer{Dialer: WithDefaults(c.d)}.greetings()))
 			p.send(c.answer)
 		})
 		_, err := Dial(within(t, patience), c.d, addr)

@@ -53,7 +53,7 @@ func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
 		"AUTH me pw":              {Username: "me", Password: "pw", ClientName: "x"},
 	} {
 		var got []string
-		for _, s := range (dialer{Dialer: WithDefaults(d), Purpose: Purpose{ReadOnly: d.ClientName != ""}}).steps() {
+		for _, s := range (dialer{Dialer: WithDefaults(d), Purpose: Purpose{ReadOnly: d.ClientName != ""}}).greetings() {
 			got = append(got, strings.TrimSpace(s.name+" "+strings.Join(s.args, " ")))
 		}
 		all := []string{"CLIENT SETINFO LIB-NAME redislanes", "CLIENT SETINFO LIB-VER " + lanes.Version}
@@ -188,10 +188,10 @@ func pipeTo(t *testing.T, deaf bool) func(context.Context, string, string) (net.
 	}
 }
 
-// TestRefusedSteps: a step of the handshake that the server does not know, or that an ACL
+// TestRefusedGreetings: a greeting of the handshake that the server does not know, or that an ACL
 // forbids where it only asks or tells, is done without. Any other refusal fails the dial: for
-// now, if the same server may accept the step soon.
-func TestRefusedSteps(t *testing.T) {
+// now, if the same server may accept the greeting soon.
+func TestRefusedGreetings(t *testing.T) {
 	const (
 		unknown   = "ERR unknown subcommand 'X'. Try CLIENT HELP."
 		old       = "ERR Unknown subcommand or wrong number of arguments for 'X'. Try CLIENT HELP."
@@ -225,7 +225,7 @@ func TestRefusedSteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		d       lanes.Dialer
 		purpose Purpose
-		before  int // steps that are accepted
+		before  int // greetings that are accepted
 		after   int
 		want    map[string]outcome
 	}{

@@ -55,9 +55,9 @@ type Lane struct {
 	errorReplies *ErrorCount // nil: nobody counts
 	traffic      *Traffic
 	limits       lanes.Limits
-	restore      func() []step // the commands of Restore
-	mayChange    bool          // a program's function returned the credentials of the dial
-	maxQueued    int           // bytes of wbuf beyond which Enqueue refuses a batch
+	restore      func() []greeting // the commands of Restore
+	mayChange    bool              // a program's function returned the credentials of the dial
+	maxQueued    int               // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
 	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for

@@ -62,10 +62,10 @@ func Busy(e *redislanes.HandshakeError) bool {
 	return refused && (f == fate.Busy || f == fate.Down)
 }
 
-// ofCredentials reports whether the server refuses a step because of who asks: NOAUTH,
+// ofCredentials reports whether the server refuses a greeting because of who asks: NOAUTH,
 // WRONGPASS and, as servers have many texts for tokens, any other refusal of AUTH. HELLO
 // may also be refused because the server does not know it, or the protocol.
-func ofCredentials(s step, e *redislanes.HandshakeError) bool {
+func ofCredentials(g greeting, e *redislanes.HandshakeError) bool {
 	f, _ := fateOf(e)
 	switch code := e.Code(); {
 	case code == "NOAUTH" || code == "WRONGPASS":
@@ -73,7 +73,7 @@ func ofCredentials(s step, e *redislanes.HandshakeError) bool {
 	case f == fate.NoRoom || f == fate.Unknown || code == "DENIED" || code == "NOPROTO":
 		return false
 	}
-	return s.name == "AUTH" || s.name == "HELLO" && len(s.args) > 1
+	return g.name == "AUTH" || g.name == "HELLO" && len(g.args) > 1
 }
 
 const (
