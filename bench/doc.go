@@ -20,7 +20,7 @@
 //
 // The fixed keys are spread evenly over the nodes.
 //
-// The pools, for each node: fixed-10, fixed-50 and fixed-100 lend a connection
+// The pools, for each node: fixed-10, fixed-50 and fixed-100 give a connection
 // to one caller at a time; adaptive does so with 10 to 100 by load; laned-1,
 // laned-4 and laned-8 share so many, chosen by the default strategy. Each
 // benchmark has a client of its own, whose pools are connected before the clock

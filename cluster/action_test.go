@@ -93,7 +93,7 @@ func testTransaction(t *testing.T, client *cluster.Client, prefix string) {
 
 	// A transaction that is left open does not reach the next user.
 	for range 5 {
-		require.NoError(t, client.Do(ctx, lentCmd(key, "MULTI")))
+		require.NoError(t, client.Do(ctx, dedicatedCmd(key, "MULTI")))
 		var n int
 		require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(&n, "GET", key))

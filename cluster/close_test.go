@@ -33,7 +33,7 @@ func TestCloseEndsWaits(t *testing.T) {
 		"unknown": func(ctx context.Context, c *cluster.Client) error { // which servers are asked about
 			return c.Do(ctx, radix.Cmd(nil, "NOSUCH", "key"))
 		},
-		"lent": func(ctx context.Context, c *cluster.Client) error {
+		"dedicated": func(ctx context.Context, c *cluster.Client) error {
 			return c.Do(ctx, radix.Cmd(nil, "BLPOP", "key", "1"))
 		},
 	}

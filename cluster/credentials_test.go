@@ -128,7 +128,7 @@ func TestRefusedCredentialsAreAskedForAgain(t *testing.T) {
 					g.refuse(400 * time.Millisecond)
 					for _, action := range []radix.Action{
 						radix.Cmd(nil, "INCR", "k"), radix.Cmd(nil, "BLPOP", "k", "1"),
-						lentCmd("k", "INCR", "k"),
+						dedicatedCmd("k", "INCR", "k"),
 					} {
 						require.NoError(t, client.Do(soon(t, 3*time.Second), action))
 					}
@@ -356,7 +356,7 @@ func forgetToRotate(t *testing.T, ctx context.Context, client *cluster.Client, r
 			func() radix.Action { return radix.Cmd(nil, "GET", key) },
 			func() radix.Action { return radix.Cmd(nil, "INCR", key) },
 			func() radix.Action {
-				return lentCmd(key, "GET", key)
+				return dedicatedCmd(key, "GET", key)
 			},
 		} {
 			var err error

@@ -101,7 +101,7 @@ func dials(client *cluster.Client) (n uint64) {
 	return n
 }
 
-// requireFreeLanes requires that one connection is lent and that both shared
+// requireFreeLanes requires that one connection is dedicated and that both shared
 // lanes answer.
 func requireFreeLanes(t *testing.T, client *cluster.Client) {
 	ctx := within(t, 10*time.Second)
@@ -167,7 +167,7 @@ func TestScriptsMayGetADedicatedConnection(t *testing.T) {
 	}}
 	before := dials(client)
 	require.NoError(t, client.Do(ctx, alone.Cmd(nil, "EVAL", "return 1", "1", "{b}none")))
-	require.Equal(t, before+1, dials(client), "the connection that was lent")
+	require.Equal(t, before+1, dials(client), "the dedicated connection")
 }
 
 // blockers keep a connection for as long as they like.
@@ -209,7 +209,7 @@ func TestRefusedDialsBesideBlockedConnections(t *testing.T) {
 					e.owner.RefuseDials()
 					call := func() (took time.Duration, err error) {
 						began := time.Now()
-						err = e.Do(e.ctx, lentCmd("k", "INCR", "k"))
+						err = e.Do(e.ctx, dedicatedCmd("k", "INCR", "k"))
 						return time.Since(began), err
 					}
 					took, err := call()

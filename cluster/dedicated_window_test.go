@@ -29,10 +29,10 @@ func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 				w, ill := m.sick()
 				client := w.open(t, cluster.Config{RefreshEvery: -1})
 				w.set(func() { w.dead[nodeA] = m.text == "" })
-				lent := func(key string) (time.Duration, error) { return timed(t, client, lentCmd(key, "GET", key)) }
+				dedicated := func(key string) (time.Duration, error) { return timed(t, client, dedicatedCmd(key, "GET", key)) }
 				blocking := func() (time.Duration, error) { return timed(t, client, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1")) }
 				if m.text == "" { // an action that has begun is not repeated
-					took, err := lent(keyOf(0, 2))
+					took, err := dedicated(keyOf(0, 2))
 					require.Error(t, err)
 					require.InDelta(t, 1, took.Seconds(), 0.1)
 				}
@@ -42,17 +42,17 @@ func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 				if m.slot { // each call has a window of its own
 					most = 1100 * time.Millisecond
 				}
-				for _, call := range []func() (time.Duration, error){blocking, func() (time.Duration, error) { return lent(keyOf(0, 2)) }} {
+				for _, call := range []func() (time.Duration, error){blocking, func() (time.Duration, error) { return dedicated(keyOf(0, 2)) }} {
 					took, err := call()
 					require.Error(t, err)
 					require.Less(t, took, most)
 				}
-				_, err := lent(keyOf(1, 2))
+				_, err := dedicated(keyOf(1, 2))
 				require.NoError(t, err)
 				ill.Store(false)
 				w.set(func() { delete(w.dead, nodeA) })
 				time.Sleep(10 * time.Second)
-				_, err = lent(keyOf(0, 2))
+				_, err = dedicated(keyOf(0, 2))
 				require.NoError(t, err)
 			})
 		})
@@ -68,7 +68,7 @@ func TestErrorBehindAnOutage(t *testing.T) {
 		own    bool // the error is returned as it is
 	}{
 		"the function's":              {radix.WithConn("k", func(context.Context, radix.Conn) error { return mine }), true},
-		"the server's, in a function": {lentCmd("k", "GET", "k"), false},
+		"the server's, in a function": {dedicatedCmd("k", "GET", "k"), false},
 		"the server's":                {radix.Cmd(nil, "BLPOP", "k", "1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestErrorBehindAnOutage(t *testing.T) {
 	}
 }
 
-// TestDedicatedEndsUnused: a connection that ends after it was lent, and before anything was sent, is
+// TestDedicatedEndsUnused: a dedicated connection that ends before it is used, and before anything was sent, is
 // an outage as any other. A function that has begun is not called again.
 func TestDedicatedEndsUnused(t *testing.T) {
 	transaction := func() radix.Action {

@@ -313,7 +313,7 @@ func TestConnectionForItsOwnQuestion(t *testing.T) {
 		e := newEndless(t, cluster.Config{Pool: pool.Fixed{Size: 1}})
 		for _, client := range []radix.Client{e.Client, e.nodeClient()} {
 			began := time.Now()
-			require.NoError(t, client.Do(e.ctx, lentCmd("k", "MODULE0.INCRBY", "1", "k")))
+			require.NoError(t, client.Do(e.ctx, dedicatedCmd("k", "MODULE0.INCRBY", "1", "k")))
 			require.LessOrEqual(t, time.Since(began), 10*time.Millisecond)
 		}
 	})

@@ -58,7 +58,7 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 				return ""
 			})
 			require.Error(t, client.Do(ctx, radix.Cmd(nil, "SET", key, "1")))
-			require.Error(t, client.Do(ctx, lentCmd(key, "SET", key, "1")))
+			require.Error(t, client.Do(ctx, dedicatedCmd(key, "SET", key, "1")))
 			require.Error(t, client.Do(ctx, radix.Cmd(nil, "GET", key)))
 			replies := []pipeline.Reply{p.IncrBy(key, 1), p.IncrBy(key, 1)}
 			_ = p.Do(ctx)
@@ -185,7 +185,7 @@ func TestRefusalsOnEveryPath(t *testing.T) {
 			return c.Cmd(ctx, "INCR", "k").Err()
 		},
 		"WithConn": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return c.Do(ctx, lentCmd("k", "INCR", "k"))
+			return c.Do(ctx, dedicatedCmd("k", "INCR", "k"))
 		},
 		"a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
 			return n.Do(ctx, radix.Cmd(nil, "INCR", "k"))
@@ -194,13 +194,13 @@ func TestRefusalsOnEveryPath(t *testing.T) {
 			return n.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
 		},
 		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return n.Do(ctx, lentCmd("k", "INCR", "k"))
+			return n.Do(ctx, dedicatedCmd("k", "INCR", "k"))
 		},
 		"SSUBSCRIBE": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return c.Do(ctx, lentCmd("k", "SSUBSCRIBE", "k"))
+			return c.Do(ctx, dedicatedCmd("k", "SSUBSCRIBE", "k"))
 		},
 		"SSUBSCRIBE of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return n.Do(ctx, lentCmd("k", "SSUBSCRIBE", "k"))
+			return n.Do(ctx, dedicatedCmd("k", "SSUBSCRIBE", "k"))
 		},
 	} {
 		for _, text := range []string{"LOADING Redis is loading", "BUSY Redis is busy", "CLUSTERDOWN The cluster is down"} {

@@ -129,7 +129,7 @@ var fateWays = map[string]struct {
 		return c.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
 	}},
 	"WithConn": {"INCR", func(ctx context.Context, c *cluster.Client) error {
-		return c.Do(ctx, lentCmd("k", "INCR", "k"))
+		return c.Do(ctx, dedicatedCmd("k", "INCR", "k"))
 	}},
 	"raw receiver": {"INCR", func(ctx context.Context, c *cluster.Client) error {
 		var raw resp3.RawMessage

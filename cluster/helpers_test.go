@@ -114,8 +114,8 @@ func requireInt(t *testing.T, want int64, reply pipeline.Reply) {
 	require.Equal(t, want, n)
 }
 
-// lentCmd is a command on a dedicated connection.
-func lentCmd(key, name string, args ...string) radix.Action {
+// dedicatedCmd is a command on a dedicated connection.
+func dedicatedCmd(key, name string, args ...string) radix.Action {
 	return radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, name, args...)) })
 }
 

@@ -46,7 +46,7 @@ var (
 	keyB     = keyOf(0, 2)
 	incrB    = cmd("INCR", keyB)
 	swallows = func(conn func(ctx context.Context, c radix.Conn) error) action {
-		return lent(keyB, func(ctx context.Context, c radix.Conn) error {
+		return dedicated(keyB, func(ctx context.Context, c radix.Conn) error {
 			_ = conn(ctx, c)
 			return nil
 		})
@@ -66,7 +66,7 @@ func raw(name string, args ...string) action {
 	return func() radix.Action { return radix.Cmd(new(resp3.RawMessage), name, args...) }
 }
 
-func lent(key string, use func(ctx context.Context, c radix.Conn) error) action {
+func dedicated(key string, use func(ctx context.Context, c radix.Conn) error) action {
 	return func() radix.Action { return radix.WithConn(key, use) }
 }
 
@@ -102,33 +102,33 @@ var sidePaths = map[string]sidePath{
 	"ForEachPrimary": {nil, func(ctx context.Context, client *cluster.Client) error {
 		return client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, cmd("PING")()) })
 	}, true},
-	"ForEachReplica":                   {nil, onReplicaB(cmd("PING")), true},
-	"Clients":                          {nil, onB(cmd("PING")), true},
-	"Clients, MOVED":                   {replies(movedB), onB(incrB), true},
-	"Clients, MOVED as a value":        {replies(movedB), onB(raw("INCR", keyB)), false},
-	"Clients, READONLY":                {replies("-READONLY You can't write against a read only replica.\r\n"), onB(incrB), true},
-	"Clients, CLUSTERDOWN":             {replies("-CLUSTERDOWN The cluster is down\r\n"), onB(incrB), true},
-	"Clients, unknown":                 {replies(hangsUp), onB(incrB), true},
-	"Clients, deadline":                {replies(""), onB(incrB), true},
-	"Clients, lent":                    {nil, onB(lent("", incrOn)), true},
-	"Clients, lent, swallowed":         {replies(hangsUp), onB(swallows(incrOn)), false},
-	"Clients, lent, MOVED swallowed":   {replies(movedB), onB(swallows(incrOn)), false},
-	"Clients, blocking":                {nil, onB(cmd("BLPOP", keyB, "1")), true},
-	"Clients, blocking, MOVED a value": {replies(movedB), onB(raw("BLPOP", keyB, "1")), true},
-	"Do":                               {nil, does(incrB), true},
-	"Do, unknown":                      {replies(hangsUp), does(incrB), true},
-	"Do, deadline":                     {replies(""), does(incrB), true},
-	"Do, lent":                         {nil, does(lent(keyB, incrOn)), true},
-	"Do, lent, unknown":                {replies(hangsUp), does(lent(keyB, incrOn)), true},
-	"Do, lent, swallowed":              {replies(hangsUp), does(swallows(incrOn)), false},
-	"Do, lent, READONLY swallowed":     {replies("-READONLY You can't write against a read only replica.\r\n"), does(swallows(incrOn)), false},
-	"Do, blocking, unknown":            {replies(hangsUp), does(cmd("BLPOP", keyB, "1")), true},
-	"Do, unknown command":              {nil, does(cmd("ACME.INCR", keyOf(1, 2))), false},
+	"ForEachReplica":                      {nil, onReplicaB(cmd("PING")), true},
+	"Clients":                             {nil, onB(cmd("PING")), true},
+	"Clients, MOVED":                      {replies(movedB), onB(incrB), true},
+	"Clients, MOVED as a value":           {replies(movedB), onB(raw("INCR", keyB)), false},
+	"Clients, READONLY":                   {replies("-READONLY You can't write against a read only replica.\r\n"), onB(incrB), true},
+	"Clients, CLUSTERDOWN":                {replies("-CLUSTERDOWN The cluster is down\r\n"), onB(incrB), true},
+	"Clients, unknown":                    {replies(hangsUp), onB(incrB), true},
+	"Clients, deadline":                   {replies(""), onB(incrB), true},
+	"Clients, dedicated":                  {nil, onB(dedicated("", incrOn)), true},
+	"Clients, dedicated, swallowed":       {replies(hangsUp), onB(swallows(incrOn)), false},
+	"Clients, dedicated, MOVED swallowed": {replies(movedB), onB(swallows(incrOn)), false},
+	"Clients, blocking":                   {nil, onB(cmd("BLPOP", keyB, "1")), true},
+	"Clients, blocking, MOVED a value":    {replies(movedB), onB(raw("BLPOP", keyB, "1")), true},
+	"Do":                                  {nil, does(incrB), true},
+	"Do, unknown":                         {replies(hangsUp), does(incrB), true},
+	"Do, deadline":                        {replies(""), does(incrB), true},
+	"Do, dedicated":                       {nil, does(dedicated(keyB, incrOn)), true},
+	"Do, dedicated, unknown":              {replies(hangsUp), does(dedicated(keyB, incrOn)), true},
+	"Do, dedicated, swallowed":            {replies(hangsUp), does(swallows(incrOn)), false},
+	"Do, dedicated, READONLY swallowed":   {replies("-READONLY You can't write against a read only replica.\r\n"), does(swallows(incrOn)), false},
+	"Do, blocking, unknown":               {replies(hangsUp), does(cmd("BLPOP", keyB, "1")), true},
+	"Do, unknown command":                 {nil, does(cmd("ACME.INCR", keyOf(1, 2))), false},
 	"stream": {replies(hangsUp), does(swallows(func(ctx context.Context, c radix.Conn) error {
 		_ = c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), nil)
 		return c.EncodeDecode(ctx, nil, new(resp3.RawMessage))
 	})), false},
-	"stream that is not to be had": {nil, does(lent(keyB, func(ctx context.Context, c radix.Conn) error {
+	"stream that is not to be had": {nil, does(dedicated(keyB, func(ctx context.Context, c radix.Conn) error {
 		return c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), nil)
 	})), true},
 	"pipeline, unknown": {replies(hangsUp), func(ctx context.Context, client *cluster.Client) error {
@@ -208,19 +208,19 @@ func TestWhatAsksForNoMap(t *testing.T) {
 	for name, path := range map[string]sidePath{
 		"an error about the command":          {wrongType, does(incrB), true},
 		"the same of a node":                  {wrongType, onB(incrB), true},
-		"the same, lent":                      {wrongType, does(lent(keyB, incrOn)), true},
+		"the same, dedicated":                 {wrongType, does(dedicated(keyB, incrOn)), true},
 		"a reply that does not fit":           {replies("+text\r\n"), onB(func() radix.Action { return radix.Cmd(new(int), "INCR", keyB) }), true},
 		"a caller that leaves":                {replies(""), canceled(onB(incrB)), true},
 		"a caller that leaves Do":             {replies(""), canceled(does(incrB)), true},
 		"a command that needs its connection": {replies(one), onB(cmd("SUBSCRIBE", "news")), true},
-		"the program's own error":             {replies(one), does(lent(keyB, func(context.Context, radix.Conn) error { return errors.New("own") })), true},
-		"the program's own error, of a node":  {replies(one), onB(lent("", func(context.Context, radix.Conn) error { return errors.New("own") })), true},
-		"no message in time": {replies(one), does(lent(keyB, func(ctx context.Context, c radix.Conn) error {
+		"the program's own error":             {replies(one), does(dedicated(keyB, func(context.Context, radix.Conn) error { return errors.New("own") })), true},
+		"the program's own error, of a node":  {replies(one), onB(dedicated("", func(context.Context, radix.Conn) error { return errors.New("own") })), true},
+		"no message in time": {replies(one), does(dedicated(keyB, func(ctx context.Context, c radix.Conn) error {
 			_ = c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), new(resp3.RawMessage))
 			return c.EncodeDecode(ctx, nil, new(resp3.RawMessage))
 		})), true},
-		"success":                               {replies(one), onB(incrB), false},
-		"success of a connection that was lent": {replies(one), does(lent(keyB, incrOn)), false},
+		"success":                           {replies(one), onB(incrB), false},
+		"success of a dedicated connection": {replies(one), does(dedicated(keyB, incrOn)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

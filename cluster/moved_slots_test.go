@@ -112,7 +112,7 @@ func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
 	slot := cluster.Slot(tag)
 	to := elsewhere(t, ctx, real, slot)
 	open := func() *cluster.Client { return open(t, cluster.Config{RefreshEvery: -1}, real.Addrs()) }
-	asked, movedLent, movedShared := open(), open(), open()
+	asked, movedDedicated, movedShared := open(), open(), open()
 	require.NoError(t, asked.Do(ctx, radix.Cmd(nil, "RPUSH", tag+"list", "1", "2", "3", "4", "5", "6", "7", "8")))
 
 	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
@@ -124,11 +124,11 @@ func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
 	require.NotZero(t, asked.Stats().Ask)
 
 	require.NoError(t, real.MigrateSlotFinish(ctx, slot, to))
-	requireNext(ctx, t, movedLent, tag)
+	requireNext(ctx, t, movedDedicated, tag)
 	transaction.results = nil
 	require.NoError(t, movedShared.Do(ctx, &transaction))
 	require.Equal(t, []int64{3, 4}, transaction.results)
-	require.NotZero(t, movedLent.Stats().Moved)
+	require.NotZero(t, movedDedicated.Stats().Moved)
 }
 
 // requireNext takes two elements off the list by commands that block, with
@@ -282,7 +282,7 @@ func TestRedirectForAnotherSlot(t *testing.T) {
 			p.IncrBy("k", 1)
 			require.ErrorContains(t, p.Do(within(t, 5*time.Second)), kind)
 			require.EqualValues(t, 1, count.Load())
-			action := lentCmd("k", "INCRBY", "k", "1")
+			action := dedicatedCmd("k", "INCRBY", "k", "1")
 			require.ErrorContains(t, client.Do(within(t, 5*time.Second), action), kind)
 			require.EqualValues(t, 2, count.Load())
 			require.Zero(t, client.Stats().Moved+client.Stats().Ask)

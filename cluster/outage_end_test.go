@@ -21,7 +21,7 @@ import (
 // and answers after it, does not prove that the outage has ended.
 func TestEarlierReplyEndsNoOutage(t *testing.T) {
 	for name, early := range map[string]radix.Action{
-		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "lent": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
+		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "dedicated": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestReadsDoNotHideDedicatedWrites(t *testing.T) {
 					a.fail(t)
 					for range 3 {
 						for _, other := range []radix.Action{
-							radix.Cmd(nil, "GET", "k"), lentCmd("k", "GET", "k"), lentCmd("k", "WATCH", "k"),
-							lentCmd("k", "EVAL", "return 1", "1", "k"), radix.Cmd(nil, "EVAL", "return 1", "1", "k"),
+							radix.Cmd(nil, "GET", "k"), dedicatedCmd("k", "GET", "k"), dedicatedCmd("k", "WATCH", "k"),
+							dedicatedCmd("k", "EVAL", "return 1", "1", "k"), radix.Cmd(nil, "EVAL", "return 1", "1", "k"),
 						} {
 							require.NoError(t, a.Do(t.Context(), other))
 						}
@@ -171,7 +171,7 @@ func TestScriptsDoNotHideWrites(t *testing.T) {
 }
 
 // TestRefusedDialDoesNotHideLoading: a server that is loading its data refuses handshakes, so
-// that nothing can be lent, and answers ECHO over connections from before. That does not end
+// that there is no dedicated connection, and answers ECHO over connections from before. That does not end
 // the outage of reads.
 func TestRefusedDialDoesNotHideLoading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestRefusedDialDoesNotHideLoading(t *testing.T) {
 		require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
 		a.fail(t)
 		for range 3 {
-			require.ErrorIs(t, a.Do(soon(t, 3*time.Second), lentCmd("k", "WATCH", "k")), redislanes.ErrNotSent)
+			require.ErrorIs(t, a.Do(soon(t, 3*time.Second), dedicatedCmd("k", "WATCH", "k")), redislanes.ErrNotSent)
 			require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
 			a.requireOutage(t)
 		}
@@ -193,7 +193,7 @@ func TestWatchDoesNotHideLoading(t *testing.T) {
 		a := (&ailing{text: loading, probe: []string{"GET", "k"}}).open(t)
 		a.fail(t)
 		for range 3 {
-			require.NoError(t, a.Do(t.Context(), lentCmd("k", "WATCH", "k")))
+			require.NoError(t, a.Do(t.Context(), dedicatedCmd("k", "WATCH", "k")))
 			a.requireOutage(t)
 		}
 		a.heal(t)

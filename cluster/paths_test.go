@@ -32,12 +32,12 @@ const (
 
 // A pathTest sends commands by every path to a server that answers all of them.
 type pathTest struct {
-	t       *testing.T
-	client  *cluster.Client
-	node    radix.Client
-	pool    *pool.Pool
-	command atomic.Value // the name of the command that is being sent
-	lent    atomic.Bool  // a connection was lent when it reached the server
+	t         *testing.T
+	client    *cluster.Client
+	node      radix.Client
+	pool      *pool.Pool
+	command   atomic.Value // the name of the command that is being sent
+	dedicated atomic.Bool  // a connection was dedicated when it reached the server
 }
 
 func newPathTest(t *testing.T) *pathTest {
@@ -46,11 +46,11 @@ func newPathTest(t *testing.T) *pathTest {
 	f := newFake(t)
 	f.answer = func(w io.Writer, cmd []string) bool {
 		if strings.EqualFold(cmd[0], p.command.Load().(string)) {
-			lent := p.pool.Stats().Dedicated
+			dedicated := p.pool.Stats().Dedicated
 			for _, n := range p.client.Stats().Nodes {
-				lent += n.Pool.Dedicated
+				dedicated += n.Pool.Dedicated
 			}
-			p.lent.Store(lent > 0)
+			p.dedicated.Store(dedicated > 0)
 		}
 		reply := "-ERR answered\r\n"
 		if cmd[0] == "PING" {
@@ -79,7 +79,7 @@ func (p *pathTest) saw(err error) string {
 		return waysAwaits
 	case errors.Is(err, redislanes.ErrShared):
 		return waysHeld
-	case p.lent.Load():
+	case p.dedicated.Load():
 		return waysAlone
 	}
 	require.NotErrorIs(p.t, err, redislanes.ErrNotSent)
@@ -94,7 +94,7 @@ func (p *pathTest) ways(name string, args ...string) (ways, pipelined map[string
 	ways, pipelined = make(map[string]string), make(map[string]string)
 	by := func(path string, err error) {
 		ways[path] = p.saw(err)
-		p.lent.Store(false)
+		p.dedicated.Store(false)
 	}
 	by("Do", p.client.Do(ctx, radix.Cmd(nil, name, args...)))
 	by("DoSecondary", p.client.DoSecondary(ctx, radix.Cmd(nil, name, args...)))
@@ -179,14 +179,14 @@ func TestTheProgramsWordCounts(t *testing.T) {
 	ctx := within(t, 10*time.Second)
 	p.command.Store("HGETALL")
 	for name, do := range map[string]func(context.Context, radix.Action) error{"Do": p.client.Do, "node": p.node.Do, "pool": p.pool.Do} {
-		p.lent.Store(false)
+		p.dedicated.Store(false)
 		require.Equal(t, waysAlone, p.saw(do(ctx, unshared.Cmd(nil, "HGETALL", "k"))), name)
 	}
 	require.ErrorIs(t, pipeline.New(p.client).Append(unshared.Cmd(nil, "HGETALL", "k")).Err(), cause.ErrNotPipelinable)
 }
 
 // TestWaitAmongItsWrites: inside radix.WithConn, WAIT and WAITAOF wait for the writes that were sent
-// before them, and the connection is lent again.
+// before them, and the connection is given out again.
 func TestWaitAmongItsWrites(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

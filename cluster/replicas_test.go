@@ -23,7 +23,7 @@ var reads = map[string]func(ctx context.Context, client *cluster.Client, key str
 		err = client.DoSecondary(ctx, radix.Cmd(&from, "GET", key))
 		return from, err
 	},
-	"lent": func(ctx context.Context, client *cluster.Client, key string) (from string, err error) {
+	"dedicated": func(ctx context.Context, client *cluster.Client, key string) (from string, err error) {
 		err = client.DoSecondary(ctx, radix.Cmd(&from, "XREAD", "BLOCK", "1", "STREAMS", key, "0"))
 		return from, err
 	},
@@ -130,7 +130,7 @@ func TestSilentReplica(t *testing.T) {
 					require.NotEqual(t, usual, got)
 					require.Less(t, time.Since(began), 5*time.Millisecond)
 				}
-				if name != "lent" { // a pool's connections for lending know by themselves that they are down
+				if name != "dedicated" { // a pool's dedicated connections know by themselves that they are down
 					require.Equal(t, before.NotSent, client.Stats().NotSent, "it is not tried while it is down")
 				}
 			})

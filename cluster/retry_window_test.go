@@ -322,7 +322,7 @@ func TestRetriedWhenTheMapChanges(t *testing.T) {
 			return p.Do(ctx)
 		},
 		"WithConn": func(ctx context.Context, client *cluster.Client) error {
-			return client.Do(ctx, lentCmd("k", "INCR", "k"))
+			return client.Do(ctx, dedicatedCmd("k", "INCR", "k"))
 		},
 		"a blocking command": func(ctx context.Context, client *cluster.Client) error {
 			return client.Do(ctx, radix.Cmd(nil, "BLPOP", "list{k}", "0.001"))

@@ -70,7 +70,7 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 		"shared": func(c *cluster.Client, ctx context.Context) error {
 			return c.Do(ctx, radix.Cmd(nil, "INCR", keyOf(0, 2)))
 		},
-		"lent": func(c *cluster.Client, ctx context.Context) error {
+		"dedicated": func(c *cluster.Client, ctx context.Context) error {
 			return c.Do(ctx, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "0.05"))
 		},
 	} {

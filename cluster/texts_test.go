@@ -43,7 +43,7 @@ func calls(on caller) map[string]func(context.Context) error {
 			return radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"})
 		}),
 		"GET": do(func() radix.Action {
-			return lentCmd("k", "GET", "k")
+			return dedicatedCmd("k", "GET", "k")
 		}),
 	}
 }
@@ -73,7 +73,7 @@ func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 	_ = client.Do(within(t, time.Second), radix.Cmd(nil, "GET", "k")) // the connection's end may be this call's cause
 	for _, on := range []caller{client, node} {
 		for command, call := range calls(on) {
-			if command == "GET" { // no connection could be lent, so no command was begun
+			if command == "GET" { // there was no dedicated connection, so no command was begun
 				require.Regexp(t, "^redislanes: "+regexp.QuoteMeta(addr)+": not sent: ", call(within(t, time.Second)).Error())
 				continue
 			}

@@ -100,7 +100,7 @@ type expiry struct {
 	client *cluster.Client
 	holds  time.Duration // how long a dedicated connection is kept
 	rests  time.Duration // of callers behind each call
-	lanes  bool          // only: connections to be lent come and go with the load
+	lanes  bool          // only: dedicated connections come and go with the load
 	failed atomic.Int64
 	first  atomic.Pointer[error]
 }

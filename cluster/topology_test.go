@@ -192,7 +192,7 @@ func TestNodesJoinAndLeave(t *testing.T) {
 
 // TestLeavingNodesFailNoCall lets a node leave the map of the slots and come
 // back again and again. Requests that have read the old map are on their way
-// to it meanwhile: none of them may fail, also where they are lent a connection.
+// to it meanwhile: none of them may fail, also with a dedicated connection.
 func TestLeavingNodesFailNoCall(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]pool.Config{"fixed": pool.Fixed{Size: 4}, "laned": pool.Laned{Lanes: 1}} {
@@ -240,7 +240,7 @@ func callLeaver(t *testing.T, ctx context.Context, client *cluster.Client) (end 
 		"Cmd":      func() error { return client.Do(ctx, radix.Cmd(nil, "INCR", goodKey)) },
 		"no key":   func() error { return client.Do(ctx, radix.Cmd(nil, "DBSIZE")) },
 		"WithConn": func() error {
-			return client.Do(ctx, lentCmd(goodKey, "INCR", goodKey))
+			return client.Do(ctx, dedicatedCmd(goodKey, "INCR", goodKey))
 		},
 	} {
 		callers.Go(func() {

@@ -29,7 +29,7 @@ var unknownNames = []string{
 }
 
 // TestUnknownCommandsAreAskedFor: the first try of a command that only the server
-// knows reaches the owner of its keys, one that blocks is lent a connection, and
+// knows reaches the owner of its keys, one that blocks gets a dedicated connection, and
 // each is asked for once.
 func TestUnknownCommandsAreAskedFor(t *testing.T) {
 	t.Parallel()

@@ -140,8 +140,8 @@ func TestSpansOfFailures(t *testing.T) {
 	require.Contains(t, b.metrics(t), "db.client.operation.duration")
 }
 
-// TestSpanOfALending: actions that have a connection to themselves are requests, too.
-func TestSpanOfALending(t *testing.T) {
+// TestSpanOfADedicatedConnection: actions that have a connection to themselves are requests, too.
+func TestSpanOfADedicatedConnection(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	b := newBackend(t, sdktrace.AlwaysSample())
 	client := b.client(t, cluster.Config{}, e.Addrs())

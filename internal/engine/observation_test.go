@@ -227,12 +227,12 @@ func TestSilentNodeIsTold(t *testing.T) {
 	require.Less(t, got.groups[0].info.Took, got.groups[1].info.Took)
 }
 
-// TestLendingsAreTold: with their redirects.
-func TestLendingsAreTold(t *testing.T) {
+// TestDedicatedAreTold: with their redirects.
+func TestDedicatedAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)
 	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, RetryWindow: -1})
-	key := redistest.KeysInSlots(1, "lent")[0]
+	key := redistest.KeysInSlots(1, "mine")[0]
 	ctx := servers.Within(t, 10*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", key, "1")))
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))

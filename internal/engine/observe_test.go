@@ -99,18 +99,18 @@ func TestOneInSoManyIsTraced(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told, lent, groups := len(w.traced), 0, 0
+	told, dedicated, groups := len(w.traced), 0, 0
 	for _, r := range w.traced {
 		require.NotNil(t, r.info, "it has ended")
 		groups += len(r.groups)
 		if r.start.Dedicated {
-			lent++
+			dedicated++
 		}
 	}
 	// Of a binomial distribution, more than seven standard deviations to either side.
 	require.InDelta(t, requests/oneIn, told, 100)
-	require.Positive(t, lent)
-	require.Equal(t, told-lent, groups)
+	require.Positive(t, dedicated)
+	require.Equal(t, told-dedicated, groups)
 	require.EqualValues(t, 2*told, readings.Load(), "the clock is read for those that are told of")
 }
 

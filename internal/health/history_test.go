@@ -117,7 +117,7 @@ func TestHistories(t *testing.T) {
 
 		// What is no silence of the server.
 		"a user blocks its connection": {
-			{0, "dial a; dialled a 1ms; lend a; send a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a; send a", ""},
 			{time.Hour, "", ""},
 		},
 		"the process was frozen": { // TestOwnFreezeIsNotTheServers
@@ -163,7 +163,7 @@ func TestHistories(t *testing.T) {
 
 		// Dials without an answer.
 		"callers wait for a dial": { // TestUnansweredDialIsSilence
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "dial b; wait", ""},
 			{1282 * ms, "", "ask"},
 			{1532 * ms, "", "ask, suspect"},
@@ -181,7 +181,7 @@ func TestHistories(t *testing.T) {
 			{3040 * ms, "", "ask, suspect"},
 		},
 		"each dial that is given up is the same silence": { // TestDialsThatTimeOutBesideDedicatedConnections
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "dial b; wait", ""},
 			{1100 * ms, "fail b unanswered", ""},
 			{1110 * ms, "dial b", ""},
@@ -191,20 +191,20 @@ func TestHistories(t *testing.T) {
 			{1330 * ms, "dial b", ""},
 			{1532 * ms, "", "ask, suspect"},
 		},
-		"bytes arrive on what is lent and given back between two looks": { // TestEachUnansweredDialIsNoticed
-			{0, "dial a; dialled a 1ms; lend a; dial b; wait", ""},
-			{260 * ms, "answer; lend a", ""},
+		"bytes arrive on what is dedicated and given back between two looks": { // TestEachUnansweredDialIsNoticed
+			{0, "dial a; dialled a 1ms; dedicate a; dial b; wait", ""},
+			{260 * ms, "answer; dedicate a", ""},
 			{300 * ms, "", ""},
 		},
 		"slow commands do not excuse a dial": {
 			{0, "dial a; dialled a 0.4ms; send a", ""},
 			{700 * ms, "reply a", "ask, doubt a, ask, suspect"},
-			{800 * ms, "lend a; dial b; wait", "trust a, up"},
+			{800 * ms, "dedicate a; dial b; wait", "trust a, up"},
 			{1400 * ms, "", "ask, ask, suspect"},
 		},
 
 		"a handshake that waited for a silent server is nothing usual": {
-			{0, "dial a; dialled a 1ms; lend a; dial b; dialled b 2s; lend b", ""},
+			{0, "dial a; dialled a 1ms; dedicate a; dial b; dialled b 2s; dedicate b", ""},
 			{1000 * ms, "dial c; wait", ""},
 			{1600 * ms, "", "ask, ask, suspect"},
 		},
@@ -212,39 +212,39 @@ func TestHistories(t *testing.T) {
 		"nor is the only handshake, if batches are fast": {
 			{0, "dial a; dialled a 2s; send a", ""},
 			{1 * ms, "reply a", ""},
-			{100 * ms, "lend a; dial c; wait", ""},
+			{100 * ms, "dedicate a; dial c; wait", ""},
 			{700 * ms, "", "ask, ask, suspect"},
 		},
 
 		// The rule of evidence.
 		"a dial that was lost in an outage is given up later": {
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "dial b", ""},
 			{2000 * ms, "heard", ""},
 			{6000 * ms, "fail b unanswered", ""},
 			{6001 * ms, "lose a", ""}, // is dialled, and callers may wait
 		},
 		"a dial was given up, and the server was heard later": {
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "dial b", ""},
 			{6000 * ms, "fail b unanswered", ""},
 			{7000 * ms, "heard", ""},
 			{7001 * ms, "lose a", ""},
 		},
 		"a dial was given up, and the server was not heard since it was asked": {
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "heard; dial b", ""},
 			{6000 * ms, "fail b unanswered", ""},
 			{6001 * ms, "lose a", "down"},
 		},
 		"a refusal stands whatever is heard": { // TestDownTellsWhyItCannotBeDialled
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "dial b; fail b forgood", ""},
 			{2000 * ms, "heard", ""},
 			{2001 * ms, "lose a", "down"},
 		},
 		"a refusal is forgotten when nobody wants another connection": {
-			{0, "dial a; dialled a 1ms; lend a", ""},
+			{0, "dial a; dialled a 1ms; dedicate a", ""},
 			{1000 * ms, "dial b; fail b refused", ""},
 			{1100 * ms, "unwanted", ""},
 			{60 * time.Second, "lose a", ""},
@@ -282,7 +282,7 @@ func TestHistories(t *testing.T) {
 func TestCause(t *testing.T) {
 	w := newWorld(defaults)
 	w.play(t, []step{
-		{0, "dial a; dialled a 1ms; lend a", ""},
+		{0, "dial a; dialled a 1ms; dedicate a", ""},
 		{1000 * ms, "dial b; fail b forgood", ""},
 		{2000 * ms, "lose a", "down"},
 	})

@@ -30,12 +30,12 @@ type world struct {
 // A link is one connection.
 type link struct {
 	Conn
-	name             string
-	progress         uint64
-	sent             time.Time
-	roundTrip        time.Duration
-	inFlight, lent   bool
-	doubted, stalled bool
+	name                string
+	progress            uint64
+	sent                time.Time
+	roundTrip           time.Duration
+	inFlight, dedicated bool
+	doubted, stalled    bool
 }
 
 func newWorld(l Limits) *world {
@@ -70,9 +70,9 @@ func (w *world) look() {
 		if c.stalled {
 			continue // closed
 		}
-		joined = joined || !c.lent
-		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.lent}
-		if !c.lent {
+		joined = joined || !c.dedicated
+		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.dedicated}
+		if !c.dedicated {
 			saw.RoundTrip = c.roundTrip
 		}
 		c.roundTrip = 0
@@ -87,11 +87,11 @@ func (w *world) look() {
 	}
 	w.tell()
 	for _, c := range w.conns {
-		if !c.lent && !c.doubted && w.Doubts(&c.Conn) {
+		if !c.dedicated && !c.doubted && w.Doubts(&c.Conn) {
 			c.doubted = true
 			w.say("doubt %s", c.name)
 		}
-		if !c.lent && !c.stalled && (v.Stalled || w.Stalls(&c.Conn)) {
+		if !c.dedicated && !c.stalled && (v.Stalled || w.Stalls(&c.Conn)) {
 			c.stalled = true
 			w.say("stall %s", c.name)
 		}
@@ -129,9 +129,9 @@ func (w *world) happen(t *testing.T, event string) {
 		c := w.link(of)
 		c.progress++
 		c.inFlight, c.roundTrip = false, w.now.Sub(c.sent)
-	case "lend", "return": // return: bytes have arrived meanwhile
+	case "dedicate", "return": // return: bytes have arrived meanwhile
 		c := w.link(of)
-		if c.lent = what == "lend"; !c.lent {
+		if c.dedicated = what == "dedicate"; !c.dedicated {
 			c.progress++
 			if c.Progressed(c.progress) {
 				w.Served()

@@ -82,7 +82,7 @@ func (w *world) oldest() (oldest time.Duration) {
 	return oldest
 }
 
-// TestAgedWhileDedicated: a connection that is lent serves its user, and leaves when it is
+// TestAgedWhileDedicated: a dedicated connection serves its user, and leaves when it is
 // returned.
 func TestAgedWhileDedicated(t *testing.T) {
 	for name, c := range map[string]Config{

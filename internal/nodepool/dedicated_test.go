@@ -161,7 +161,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 			var both [2]*Dedicated
 			for i := range both { // two users, of whom the second of a pool of one waits
 				if i == 1 && name == "fixed" {
-					require.ErrorIs(t, lendError(within(t, 20*time.Millisecond), p), context.DeadlineExceeded)
+					require.ErrorIs(t, dedicateError(within(t, 20*time.Millisecond), p), context.DeadlineExceeded)
 					break
 				}
 				both[i], err = p.Dedicate(ctx)
@@ -177,7 +177,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 }
 
 // TestReturnDuringACommand: a connection on which a reply is still to come, for
-// a goroutine that waits or for one that has left, is not lent again.
+// a goroutine that waits or for one that has left, is not given out again.
 func TestReturnDuringACommand(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
@@ -248,7 +248,7 @@ func TestReturnBesideUse(t *testing.T) {
 		next.Return()
 		c.Return()
 	}
-	until(t, "none is lent", func() bool { return p.Stats().Dedicated == 0 })
+	until(t, "none is dedicated", func() bool { return p.Stats().Dedicated == 0 })
 }
 
 // TestContextThatHasEndedLeavesADedicatedConnectionClean: nothing was sent, so there
@@ -293,9 +293,9 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	require.EqualValues(t, 1, p.Stats().Dials, "the connection is as it was")
 }
 
-// TestDoLendsToWhatBlocks: BLMOVE and its like, which radix takes for commands that
+// TestDoDedicatesToWhatBlocks: BLMOVE and its like, which radix takes for commands that
 // may share a connection, hold up nobody, through Do and through a custom pool.
-func TestDoLendsToWhatBlocks(t *testing.T) {
+func TestDoDedicatesToWhatBlocks(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1}, server)

@@ -135,13 +135,13 @@ func TestCloseDuringTraffic(t *testing.T) {
 					})
 				}
 				<-started
-				lent, err := p.Dedicate(context.Background())
+				own, err := p.Dedicate(context.Background())
 				require.NoError(t, err)
 				require.NoError(t, p.Close())
 				wg.Wait()
-				require.ErrorIs(t, lent.Do(context.Background(), radix.Cmd(nil, "PING")), redislanes.ErrClosed)
-				lent.Return()
-				require.ErrorIs(t, lendError(context.Background(), p), redislanes.ErrClosed)
+				require.ErrorIs(t, own.Do(context.Background(), radix.Cmd(nil, "PING")), redislanes.ErrClosed)
+				own.Return()
+				require.ErrorIs(t, dedicateError(context.Background(), p), redislanes.ErrClosed)
 				require.NoError(t, p.Close())
 			}
 		})

@@ -217,7 +217,7 @@ func use(ctx context.Context, p *Node, by *moody) {
 	}
 }
 
-// TestReturnedAfterRetire: a pool that was retired while a connection was lent
+// TestReturnedAfterRetire: a pool that was retired while a connection was dedicated
 // closes it when it comes back, and so does one that was renewed.
 func TestReturnedAfterRetire(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -292,7 +292,7 @@ func TestClosedConnectionIsNotDedicated(t *testing.T) {
 		lane.Fail(io.EOF)
 		first.Return()
 		synctest.Wait()
-		require.Equal(t, 1, p.Stats().Waiters, "a closed connection was lent")
+		require.Equal(t, 1, p.Stats().Waiters, "a closed connection was given out")
 		close(letGo)
 		conn := <-next
 		require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))

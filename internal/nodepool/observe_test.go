@@ -42,7 +42,7 @@ func (w *waitLog) total() (n int, sum time.Duration) {
 	return len(w.waits), sum
 }
 
-// busyPool returns a pool whose only connection is lent, and what it tells.
+// busyPool returns a pool that has one connection, a dedicated one, and what it tells.
 func busyPool(t *testing.T) (*Node, *Dedicated, *waitLog) {
 	server := redistest.StartEmulated(t, 1)
 	log := new(waitLog)

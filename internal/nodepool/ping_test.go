@@ -204,13 +204,13 @@ func TestPingsAreNotUse(t *testing.T) {
 	p := open(t, Adaptive{Min: 1, Max: 4, IdleTimeout: 300 * time.Millisecond,
 		Options: Options{PingEvery: 10 * time.Millisecond}}, server)
 	ctx := within(t, 20*time.Second)
-	var lent []*Dedicated
+	var own []*Dedicated
 	for range 4 {
 		l, err := p.Dedicate(ctx)
 		require.NoError(t, err)
-		lent = append(lent, l)
+		own = append(own, l)
 	}
-	for _, l := range lent {
+	for _, l := range own {
 		l.Return()
 	}
 	until(t, "the pool has shrunk", func() bool { return p.Stats().Open == 1 })

@@ -65,7 +65,7 @@ func TestExhausted(t *testing.T) {
 				wg.Go(func() { _ = p.Do(ctx, radix.Cmd(nil, "PING")) })
 				until(t, "it waits", func() bool { return p.Stats().Waiters == i+1 })
 			}
-			for _, err := range []error{p.Do(ctx, radix.Cmd(nil, "PING")), lendError(ctx, p)} {
+			for _, err := range []error{p.Do(ctx, radix.Cmd(nil, "PING")), dedicateError(ctx, p)} {
 				require.ErrorIs(t, err, redislanes.ErrExhausted)
 				require.ErrorIs(t, err, redislanes.ErrNotSent)
 				require.ErrorContains(t, err, p.Address())
@@ -79,7 +79,7 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
-func lendError(ctx context.Context, p *Node) error {
+func dedicateError(ctx context.Context, p *Node) error {
 	_, err := p.Dedicate(ctx)
 	return err
 }
@@ -105,9 +105,9 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
-// TestLending: a dedicated connection is nobody else's, and what its user leaves
+// TestDedicated: a dedicated connection is nobody else's, and what its user leaves
 // behind reaches nobody.
-func TestLending(t *testing.T) {
+func TestDedicated(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {

@@ -202,7 +202,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	conn, err := p.Dedicate(ctx)
 	require.NoError(t, err)
-	before := p.Stats().WaitCount // Lend may have waited for the dial
+	before := p.Stats().WaitCount // Dedicate may have waited for the dial
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -238,7 +238,7 @@ func TestLeavingTheQueue(t *testing.T) {
 	err = p.Do(short, radix.Cmd(nil, "SET", "left", "1"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	require.ErrorIs(t, lendError(short, p), context.DeadlineExceeded)
+	require.ErrorIs(t, dedicateError(short, p), context.DeadlineExceeded)
 	require.Zero(t, p.Stats().Waiters)
 	conn.Return()
 	require.Empty(t, get(t, p, "left"))

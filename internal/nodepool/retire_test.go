@@ -156,7 +156,7 @@ func TestRetireUnderTraffic(t *testing.T) {
 					s := p.Stats()
 					return s.Open == 0 && s.Dialing == 0
 				})
-				require.ErrorIs(t, lendError(within(t, time.Second), p), cause.ErrRetired)
+				require.ErrorIs(t, dedicateError(within(t, time.Second), p), cause.ErrRetired)
 				stop()
 				var n int64
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), &n, "GET", "k"))

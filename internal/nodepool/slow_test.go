@@ -200,7 +200,7 @@ func TestCloseWithSlowLanes(t *testing.T) {
 }
 
 // TestRenewReachesAllConnections: when the address may lead to another server, lanes
-// for slow batches and idle connections for lending are replaced, too.
+// for slow batches and idle ones to dedicate are replaced, too.
 func TestRenewReachesAllConnections(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})

@@ -266,7 +266,7 @@ func TestStreamOutcomes(t *testing.T) {
 	}
 }
 
-// TestNoStream: a connection that is not as it was lent gets no other in its place, and
+// TestNoStream: a connection that is not as its user got it gets no other in its place, and
 // what radix cannot read is refused.
 func TestNoStream(t *testing.T) {
 	t.Parallel()

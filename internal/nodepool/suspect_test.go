@@ -217,7 +217,7 @@ func TestSilentServerIsSuspect(t *testing.T) {
 				require.EqualValues(t, 1, s.Suspects)
 				require.Empty(t, s.Closes)
 				require.NotZero(t, s.InFlight, "what is in flight stays")
-				require.ErrorIs(t, lendError(t.Context(), p), cause.ErrSuspect)
+				require.ErrorIs(t, dedicateError(t.Context(), p), cause.ErrSuspect)
 				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), cause.ErrSuspect)
 
 				h.hold(handshakes) // a byte of an old batch is enough
@@ -226,7 +226,7 @@ func TestSilentServerIsSuspect(t *testing.T) {
 				_, err := incr(p, 100*ms)
 				require.NoError(t, err)
 				h.hold(nothing)
-				require.NoError(t, lendError(t.Context(), p))
+				require.NoError(t, dedicateError(t.Context(), p))
 			})
 		})
 	}
@@ -288,7 +288,7 @@ func TestPausedServerIsNotSuspect(t *testing.T) {
 	}
 }
 
-// TestBlockedUsersAreNotSilence: a connection that is lent may be silent.
+// TestBlockedUsersAreNotSilence: a dedicated connection may be silent.
 func TestBlockedUsersAreNotSilence(t *testing.T) {
 	for name, kind := range suspiciousKinds {
 		t.Run(name, func(t *testing.T) {

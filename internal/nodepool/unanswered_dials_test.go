@@ -67,7 +67,7 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 	}
 }
 
-// TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown
+// TestEachUnansweredDialIsNoticed: a dedicated connection that was given back between two looks has shown
 // that the server makes nobody wait. Each unanswered dial took twice as long as the last.
 func TestEachUnansweredDialIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func dialsTimeOutBesideADedicatedConnection(t *testing.T) {
 }
 
 // TestUnansweredDialBesideDedicatedConnections: those who wait for a dial that is not
-// answered learn so as soon as if none were lent, unless what is lent shows life.
+// answered learn so as soon as if there were no dedicated ones, unless one of those shows life.
 func TestUnansweredDialBesideDedicatedConnections(t *testing.T) {
 	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2}, "adaptive": Adaptive{Max: 2}, "laned": Laned{Lanes: 1}} {
 		t.Run(name, func(t *testing.T) {

@@ -219,18 +219,18 @@ func TestRestore(t *testing.T) {
 				p, err := NewFor(Fixed{Size: 1}.settings(), d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
 				require.NoError(t, err)
 				defer p.Close()
-				lent, err := p.Dedicate(t.Context())
+				own, err := p.Dedicate(t.Context())
 				require.NoError(t, err)
 				for command := range strings.SplitSeq(c.commands, ";") {
-					_, err := say(t.Context(), lent, command)
+					_, err := say(t.Context(), own, command)
 					require.NoError(t, err)
 				}
 				synctest.Wait()
 				s.commands()
-				lent.Return()
-				lent, err = p.Dedicate(t.Context()) // which waits until it is restored
+				own.Return()
+				own, err = p.Dedicate(t.Context()) // which waits until it is restored
 				require.NoError(t, err)
-				lent.Return()
+				own.Return()
 				synctest.Wait()
 				sent := s.commands()
 				if c.closes > 0 && len(sent) >= len(restore)-1 {

@@ -58,7 +58,7 @@ func wrongReceiver(a *attempt) error {
 	return a.w.client.Do(a.ctx, a.undecodable("w"+a.own()))
 }
 
-// wrongReceiverAlone does so over a connection that it was lent.
+// wrongReceiverAlone does so over a dedicated connection.
 func wrongReceiverAlone(a *attempt) error {
 	key := "w" + a.own()
 	return a.w.client.Do(a.ctx, over(key, a.undecodable(key)))
@@ -98,7 +98,7 @@ func (a *attempt) somewhere(action radix.Action) error {
 	return a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, action) })
 }
 
-// lateUse keeps a connection that was lent and uses it when it may be somebody
+// lateUse keeps a dedicated connection and uses it when it may be somebody
 // else's.
 func lateUse(a *attempt) error {
 	key, value := a.mistaken()

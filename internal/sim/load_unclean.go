@@ -11,7 +11,7 @@ var errOpen = errors.New("the transaction was never executed")
 // unclean is the kind of a call that leaves something behind on its connection.
 const unclean = "unclean"
 
-// unclean leaves something behind on a connection that it was lent, which the
+// unclean leaves something behind on a dedicated connection, which the
 // next user must not find.
 func (a *attempt) unclean() {
 	key := a.own()
@@ -39,7 +39,7 @@ var errUnwatched = errors.New("EXEC did nothing, though nothing was watched")
 const watching = "watcher"
 
 // watcher watches a key and returns the connection, which is no sign of a watch to whoever
-// is lent it next: the key changes, and a transaction that watches nothing runs all the
+// gets it next: the key changes, and a transaction that watches nothing runs all the
 // same. Some send an EXEC before, which is an error and unwatches nothing.
 func (a *attempt) watcher() { a.watch(a.own(), chance(a.r, 2)) }
 

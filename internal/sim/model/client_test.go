@@ -163,7 +163,7 @@ func TestScriptsBehindAFailover(t *testing.T) {
 	script := func() radix.Action { return count.Cmd(nil, []string{"k"}, "1") }
 	for name, action := range map[string]func() radix.Action{
 		"shared": script,
-		"lent": func() radix.Action {
+		"dedicated": func() radix.Action {
 			return radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, script()) })
 		},
 	} {

@@ -92,7 +92,7 @@ func TestSilenceAndPause(t *testing.T) {
 }
 
 // TestTooMuchToWatch: a WATCH whose reply is beyond the limits may watch. The connection is
-// not lent on as it is.
+// not passed on as it is.
 func TestTooMuchToWatch(t *testing.T) {
 	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
 		s.warm()
@@ -214,7 +214,7 @@ func TestTokens(t *testing.T) {
 }
 
 // TestKeptFromBefore: an address leads to another server, and a user keeps a connection to the
-// old one, which is a replica now. Given back, it is lent to nobody.
+// old one, which is a replica now. Given back, nobody gets it.
 func TestKeptFromBefore(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
@@ -224,12 +224,12 @@ func TestKeptFromBefore(t *testing.T) {
 		s.inside(0).LeaveBehind(s.inside(0).Latest())
 		told()
 		time.Sleep(time.Millisecond)
-		require.Error(s, s.lent(time.Second, key).err)
+		require.Error(s, s.dedicated(time.Second, key).err)
 		time.Sleep(100 * time.Millisecond)
-		s.lent(time.Second, key).ok(soon)
+		s.dedicated(time.Second, key).ok(soon)
 		kept()
 		time.Sleep(time.Millisecond)
-		s.lent(time.Second, key).ok(soon)
+		s.dedicated(time.Second, key).ok(soon)
 	})
 }
 
@@ -307,7 +307,7 @@ func TestForsakenConnection(t *testing.T) {
 					_ = conn.Do(ctx, radix.Cmd(nil, command[0], command[1:]...))
 					return nil
 				}))
-				s.lent(time.Second, key).ok(100 * time.Millisecond)
+				s.dedicated(time.Second, key).ok(100 * time.Millisecond)
 				value, _ := s.Value(key)
 				require.Equal(s, "v", value)
 				s.incr(time.Second, s.key(0, 1)).ok(soon)
@@ -353,7 +353,7 @@ func TestAbandonedConnection(t *testing.T) {
 				time.Sleep(trip / 2)
 				return nil
 			}))
-			s.lent(time.Second, key).ok(100 * time.Millisecond)
+			s.dedicated(time.Second, key).ok(100 * time.Millisecond)
 			s.incr(time.Second, s.key(0, 1)).ok(100 * time.Millisecond)
 			left.Wait()
 		}

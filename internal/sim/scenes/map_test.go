@@ -46,7 +46,7 @@ func TestPatientCallsOutliveAFailover(t *testing.T) {
 		failover(s)
 		time.Sleep(time.Millisecond)
 		s.repeat(3*time.Second, 20*time.Millisecond, func() { s.incr(4*time.Second, key).ok(2500 * time.Millisecond) })
-		s.lent(time.Second, key).ok(soon)
+		s.dedicated(time.Second, key).ok(soon)
 	})
 }
 

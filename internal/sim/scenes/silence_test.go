@@ -52,8 +52,8 @@ func TestUnansweredDialsBesideADedicatedConnection(t *testing.T) {
 		giveBack := s.keep(s.key(0, 0))
 		time.Sleep(soon)
 		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Blackhole: true})
-		s.lent(5*time.Second, s.key(0, 0)).failed(known + window + soon)
-		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.lent(5*time.Second, s.key(0, 0)).failed(soon) })
+		s.dedicated(5*time.Second, s.key(0, 0)).failed(known + window + soon)
+		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.dedicated(5*time.Second, s.key(0, 0)).failed(soon) })
 		giveBack()
 	})
 }

@@ -108,7 +108,7 @@ func TestProxyIsAskedNothing(t *testing.T) {
 }
 
 // TestFailoverBehindAProxy: a proxy leads to the new primary from now on, and a user keeps a
-// connection to the old one. Given back, it is lent to nobody.
+// connection to the old one. Given back, nobody gets it.
 func TestFailoverBehindAProxy(t *testing.T) {
 	own(t, model.Options{Primaries: 1, Replicas: 1, NoCluster: true, Proxy: true}, func(s *stage) {
 		const addr = "10.0.0.9:6379"
@@ -120,14 +120,14 @@ func TestFailoverBehindAProxy(t *testing.T) {
 		s.lead(addr, s.inside(1))
 		for range 3 {
 			s.incr(time.Minute, "n")
-			s.lent(time.Minute, "k")
+			s.dedicated(time.Minute, "k")
 			time.Sleep(1200 * time.Millisecond)
 		}
-		s.lent(time.Minute, "k").ok(time.Second)
+		s.dedicated(time.Minute, "k").ok(time.Second)
 		giveBack()
 		time.Sleep(10 * time.Millisecond)
 		for range 3 {
-			s.lent(time.Minute, "k").ok(time.Second)
+			s.dedicated(time.Minute, "k").ok(time.Second)
 			s.incr(time.Minute, "n").ok(time.Second)
 		}
 	})

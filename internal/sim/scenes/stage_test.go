@@ -197,8 +197,8 @@ func (s *stage) alone(within time.Duration, key string, actions ...radix.Action)
 	}))
 }
 
-// lent sets a key over a dedicated connection.
-func (s *stage) lent(within time.Duration, key string) result {
+// dedicated sets a key over a dedicated connection.
+func (s *stage) dedicated(within time.Duration, key string) result {
 	return s.alone(within, key, radix.Cmd(nil, "SET", key, "v"))
 }
 

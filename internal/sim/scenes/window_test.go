@@ -21,8 +21,8 @@ func config(p pool.Config) cluster.Config { return cluster.Config{Pool: p} }
 // is over.
 func TestWritesRefusedAmongReads(t *testing.T) {
 	each(t, setup{}, map[string]func(s *stage) result{
-		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
-		"lent":    func(s *stage) result { return s.lent(2*time.Second, s.key(0, 0)) },
+		"command":   func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
+		"dedicated": func(s *stage) result { return s.dedicated(2*time.Second, s.key(0, 0)) },
 		"blocking": func(s *stage) result {
 			return s.do(2*time.Second, radix.Cmd(&radix.Maybe{}, "BLPOP", s.key(0, 31), "0.01"))
 		},
@@ -68,7 +68,7 @@ func (s *stage) script(key string) result {
 func TestLoadingAmongWatches(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
-		s.lent(time.Second, s.key(0, 0)).ok(soon)
+		s.dedicated(time.Second, s.key(0, 0)).ok(soon)
 		s.inside(0).Loading(time.Minute)
 		s.get(2*time.Second, s.key(0, 0)).failed(window + 100*time.Millisecond)
 		s.repeat(3*time.Second, 50*time.Millisecond, func() {

@@ -125,7 +125,7 @@ func scriptErrors(p *program) {
 		p.saw("error_reply without a receiver", told(p.client.Do(p.ctx, script.Cmd(nil, []string{"k"}, text))))
 		var direct resp3.SimpleError
 		p.saw("error_reply as a value", told(p.client.Do(p.ctx, script.Cmd(&direct, []string{"k"}, text))), direct.S)
-		p.saw("lent", told(p.client.Do(p.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+		p.saw("dedicated", told(p.client.Do(p.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(&n, "EVAL", "return redis.error_reply(ARGV[1])", "1", "k", text))
 		}))))
 		pipe := radix.NewPipeline()

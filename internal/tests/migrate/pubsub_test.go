@@ -55,8 +55,8 @@ func pubSub(p *program) {
 	p.saw("Close", told(lasting.Close()))
 }
 
-// pubSubLent subscribes on a connection that the client lends.
-func pubSubLent(p *program) {
+// pubSubDedicated subscribes on a dedicated connection.
+func pubSubDedicated(p *program) {
 	err := p.client.Do(p.ctx, radix.WithConn("", func(_ context.Context, conn radix.Conn) error {
 		own := radix.PubSubConfig{}.New(conn)
 		p.subscribed(own, conn.Addr().String())

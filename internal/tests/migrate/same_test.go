@@ -43,7 +43,7 @@ var rows = []struct {
 	{"scan-one", scanOne},
 	{"streams", streams},
 	{"pubsub", pubSub},
-	{"pubsub-lent", pubSubLent},
+	{"pubsub-dedicated", pubSubDedicated},
 	{"pubsub-sharded", pubSubSharded},
 	{"clients", clients},
 	{"topology", topology},
