@@ -19,7 +19,7 @@ var judges = []judge{
 	{"returns", returns},
 	{"outcome", outcomes},
 	{"executed", executed},
-	{"member", members},
+	{"foreign", foreign},
 	{"reply", replies},
 	{"order", order},
 	{"expiry", expiries},

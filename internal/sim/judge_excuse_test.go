@@ -71,7 +71,7 @@ func TestExcuses(t *testing.T) {
 			},
 		},
 		"a stranger that came while nobody else was there": {
-			"member", func(h *History) {
+			"foreign", func(h *History) {
 				h.Foreign = []Execution{{At: 29 * time.Second, Text: "INCRBY k 5"}}
 				h.Faults = append(h.Faults, Fault{kind: &kind{name: "gone", mute: true}, At: 14 * time.Second, For: time.Second})
 			}, func(h *History) { h.Faults[1].At = 20 * time.Second },

@@ -35,7 +35,7 @@ func executed(h *History) string {
 
 // members: nothing is executed by a server that is none of the cluster, but for other faults: a
 // wrong map vouches for it, or nobody else can be reached when it comes.
-func members(h *History) string {
+func foreign(h *History) string {
 	if h.Terms.Blind {
 		return ""
 	}

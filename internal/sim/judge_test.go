@@ -47,7 +47,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"executed", "what was not sent ran", func(h *History) { ran(h, "SET y y=1", "OK") }},
 		{"executed", "a mistake ran", func(h *History) { ran(h, "SET x x=1", "OK") }},
 		{"executed", "an unknown command ran twice", func(h *History) { ran(h, "SET y y=2", "OK"); ran(h, "SET y y=2", "OK") }},
-		{"member", "a stranger runs a command", func(h *History) { h.Foreign = h.Log[:1] }},
+		{"foreign", "a stranger runs a command", func(h *History) { h.Foreign = h.Log[:1] }},
 		{"reply", "of another command", func(h *History) { h.Calls[0].Commands[0].Reply = "7" }},
 		{"reply", "of another key", func(h *History) { h.Calls[0].Commands[4].Reply = "t=1" }},
 		{"reply", "before it was there", func(h *History) { h.Log[3].At = time.Hour }},
