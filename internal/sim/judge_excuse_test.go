@@ -98,8 +98,6 @@ func TestExcuses(t *testing.T) {
 	}
 }
 
-var errOnlyCounted = fmt.Errorf("counted, but: %w", redislanes.ErrUnknownOutcome)
-
 func TestOutcomeOf(t *testing.T) {
 	for _, tt := range []struct {
 		err  error

@@ -33,7 +33,7 @@ func executed(h *History) string {
 	})
 }
 
-// members: nothing is executed by a server that is none of the cluster, but for other faults: a
+// foreign: nothing is executed by a server that is none of the cluster, but for other faults: a
 // wrong map vouches for it, or nobody else can be reached when it comes.
 func foreign(h *History) string {
 	if h.Terms.Blind {

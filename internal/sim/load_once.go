@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -37,6 +38,31 @@ func (a *attempt) hit(hits []pipeline.Hit) {
 	}
 }
 
+// countOnce counts with Pipeline.Count, and notes what became of it. If Do says that one of the keys
+// may lack its time to live, that may be any of them.
+func (a *attempt) countOnce(hits []pipeline.Hit) {
+	p := a.newPipeline()
+	var totals []pipeline.Reply
+	for _, h := range hits {
+		totals = append(totals, p.Count(h.Key, h.By, h.TTL))
+	}
+	a.Err = p.Do(a.ctx)
+	failed := false
+	for i, total := range totals {
+		err := total.Err()
+		if err == nil && hits[i].TTL > 0 && onlyCounted(a.Err) {
+			err = errOnlyCounted
+		}
+		a.Commands[i].settle(replyText(total), err)
+		failed = failed || err != nil
+	}
+	if !failed {
+		a.Err = nil // only SET failed, and the key has got its time to live
+	}
+}
+
+var errOnlyCounted = fmt.Errorf("counted, but perhaps without a time to live: %w", redislanes.ErrUnknownOutcome)
+
 // once hits keys that nobody else hits, in half of the calls with so little time that the
 // call may end on its way.
 func (a *attempt) once() {
@@ -56,5 +82,9 @@ func (a *attempt) once() {
 			hits = append(hits, a.hitting(a.onceKey(i), a.amount(), 0))
 		}
 	}
-	a.hit(hits)
+	if chance(a.r, 3) {
+		a.countOnce(hits)
+	} else {
+		a.hit(hits)
+	}
 }
