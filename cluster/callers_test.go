@@ -25,8 +25,10 @@ import (
 func TestCrowd(t *testing.T) {
 	const callers = 12_000
 	server := servers.StartServer(t, servers.Options{})
-	// However slow the machine is: the one that reads replies waits for its turn behind all callers.
-	client := open(t, cluster.Config{Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}}, server.Addrs())
+	// The one that reads replies waits for its turn behind all callers. On a slow machine that takes so long
+	// that the server seems to be silent: then calls wait, and no connection is given up.
+	patient := pool.Options{StallTimeout: time.Minute}
+	client := open(t, cluster.Config{Pool: pool.Laned{Options: patient}, RetryWindow: cluster.WhileContextLasts}, server.Addrs())
 	ctx := t.Context()
 	var all sync.WaitGroup
 	start := make(chan struct{})
