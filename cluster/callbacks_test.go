@@ -84,7 +84,7 @@ func TestLateCallbacks(t *testing.T) {
 	}
 }
 
-// TestLateAddrMapOfARedirect: a call whose redirect AddrMap does not translate ends with its
+// TestLateAddrMapOfARedirect: if AddrMap is slow for a redirect, the call ends at its
 // deadline, or when it is cancelled.
 func TestLateAddrMapOfARedirect(t *testing.T) {
 	for name, action := range map[string]func(key string) radix.Action{

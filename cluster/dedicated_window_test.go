@@ -95,7 +95,7 @@ func TestErrorBehindAnOutage(t *testing.T) {
 	}
 }
 
-// TestDedicatedEndsUnused: a dedicated connection that ends before it is used, and before anything was sent, is
+// TestDedicatedEndsUnused: a dedicated connection that ends before anything was sent is
 // an outage as any other. A function that has begun is not called again.
 func TestDedicatedEndsUnused(t *testing.T) {
 	transaction := func() radix.Action {

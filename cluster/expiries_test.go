@@ -160,8 +160,8 @@ func TestCountGoesAgainAsAPair(t *testing.T) {
 	}
 }
 
-// TestExpiryOfADoubtfulCommand: a SET may have run whose repeat is refused for good, so the EXPIRE
-// behind it, which was refused for now, is still sent, or the key would live for ever.
+// TestExpiryOfADoubtfulCommand: a SET may have run, and its repeat is refused for good. The EXPIRE
+// behind it, which was refused for now, is still sent: otherwise the key would live for ever.
 func TestExpiryOfADoubtfulCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLostReply("SET", "-MOVED 1 127.0.0.1:7009\r\n") // for another slot

@@ -16,7 +16,7 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestLazy: a client whose servers are down fails calls at once, and works within a
+// TestLazy: while its servers are down, a client fails calls at once. It works within a
 // second of their start.
 func TestLazy(t *testing.T) {
 	t.Parallel()

@@ -79,8 +79,8 @@ func TestMigratingSlot(t *testing.T) {
 	}
 }
 
-// TestTryAgain asks for two keys of a slot that is being migrated, of which one
-// has moved: no node can answer until the other one has moved, too.
+// TestTryAgain asks for two keys of a slot that is being migrated. One has moved: no
+// node can answer until the other one has moved, too.
 func TestTryAgain(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
@@ -101,9 +101,8 @@ func TestTryAgain(t *testing.T) {
 	require.NotZero(t, client.Stats().Ask)
 }
 
-// TestDedicatedRedirectsReachNoReceiver: a blocking command, or a transaction, whose
-// slot is on the move is redirected, also if its receivers take errors for
-// values. A transaction behind an ASK has the results of its own commands only.
+// TestDedicatedRedirectsReachNoReceiver: while its slot moves, a blocking command or a
+// transaction is redirected, also if its receivers take errors for values. A transaction behind an ASK has the results of its own commands only.
 func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})

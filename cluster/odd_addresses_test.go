@@ -110,8 +110,8 @@ func useAllSlots(t *testing.T, ctx context.Context, client *cluster.Client, real
 	}
 }
 
-// oddMap is a reply to CLUSTER SLOTS: the first half of the slots is the primary's at the
-// address, of which other is a replica, the second half is other's.
+// oddMap is a reply to CLUSTER SLOTS: the primary at addr owns the first half of the slots, and
+// other is its replica. The second half is other's.
 func oddMap(addr, other string) string {
 	host, port, _ := strings.Cut(addr, ":")
 	primary := fmt.Sprintf("*3\r\n%s:%s\r\n%s", bulk(host), port, bulk("one"))
@@ -119,7 +119,7 @@ func oddMap(addr, other string) string {
 }
 
 // TestOddNodeOfAMap: a node that cannot be used costs its own slots only, at the start and
-// of a client that runs; the log is told once.
+// later. The log has one line.
 func TestOddNodeOfAMap(t *testing.T) {
 	t.Parallel()
 	for name, odd := range map[string]string{

@@ -174,7 +174,7 @@ func standaloneAtANodesAddress(t *testing.T, config cluster.Config) {
 	log := &logged{}
 	busy := open(t, config, real.Addrs())
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
-	client := open(t, config, real.Addrs()) // nodes whose pools are down are asked last, so it has none yet
+	client := open(t, config, real.Addrs()) // it has no pools yet: a node with a pool that is down is asked last
 	n := real.Nodes()[0]
 	gone, healthy := redistest.KeyInSlot(0, "alone"), redistest.KeyInSlot(16383, "alone")
 	for _, key := range []string{gone, healthy} {

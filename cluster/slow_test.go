@@ -304,8 +304,8 @@ func TestSlowTotalsAreExact(t *testing.T) {
 	require.Positive(t, client.Stats().Refused)
 }
 
-// TestSlowStaysSlowInLaterAttempts: what was redirected and refused goes again on
-// lanes for slow commands.
+// TestSlowStaysSlowInLaterAttempts: slow commands that were redirected or refused are sent
+// again on lanes for slow commands.
 func TestSlowStaysSlowInLaterAttempts(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)

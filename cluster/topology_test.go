@@ -265,7 +265,7 @@ func callLeaver(t *testing.T, ctx context.Context, client *cluster.Client) (end 
 	}
 }
 
-// TestNodeThatLeftSaysSo: what is sent to it was not refused because the client
+// TestNodeThatLeftSaysSo: the error of a command for it does not say that the client
 // was closed.
 func TestNodeThatLeftSaysSo(t *testing.T) {
 	t.Parallel()

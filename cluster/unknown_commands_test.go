@@ -130,7 +130,7 @@ func TestNobodyTellsOfACommand(t *testing.T) {
 	require.Positive(t, refused)
 }
 
-// TestAskingForACommandEndsWithTheContext: who waits for the answer leaves at its
+// TestAskingForACommandEndsWithTheContext: a call that waits for the answer ends at its
 // deadline, and nothing was sent.
 func TestAskingForACommandEndsWithTheContext(t *testing.T) {
 	t.Parallel()

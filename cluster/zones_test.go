@@ -22,8 +22,8 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// zonedMap is a reply to CLUSTER SLOTS of one shard whose nodes are in zones: pairs of
-// address and zone.
+// zonedMap is a reply to CLUSTER SLOTS of one shard. Its nodes are given as
+// pairs of address and zone.
 func zonedMap(pairs ...string) string {
 	nodes := ""
 	for pair := range slices.Chunk(pairs, 2) {

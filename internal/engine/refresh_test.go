@@ -203,8 +203,8 @@ func TestSilentNodesAreAskedLast(t *testing.T) {
 	}
 }
 
-// TestFailedAddrMapWithholds: a Sentinel or server for whose addresses AddrMap fails has
-// answered, and may tell its map the next time: another cluster does not take its place.
+// TestFailedAddrMapWithholds: if AddrMap fails for the addresses of a server or Sentinel, that
+// one has answered, and may tell its map the next time: another cluster does not take its place.
 func TestFailedAddrMapWithholds(t *testing.T) {
 	for _, fails := range []string{"primary:1", "replica:1", "sentinel:1"} {
 		q := asker{cfg: Config{Sentinel: &lanes.Dialer{}, AddrMap: func(addr string) string {
@@ -267,8 +267,8 @@ func fragmented(nodes int) []byte {
 	return b.Bytes()
 }
 
-// TestLargeMaps: the map of a cluster whose nodes own many ranges is read. One beyond the limit
-// is refused, with what to do.
+// TestLargeMaps: a map with many ranges is read. One beyond the limit is refused, with an
+// error that says what to do.
 func TestLargeMaps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 18 MiB")

@@ -169,8 +169,8 @@ func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
 // that one has not run and is not sent again, this one is not sent again.
 func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }
 
-// MarkExpiry is [Request.Expiry] for commands of which [attempt.SetsExpiry] finds that they only
-// set the time to live of the key before them.
+// MarkExpiry calls [Request.Expiry] if the i-th command only sets the time to live of the key of
+// the command before it, see [attempt.SetsExpiry].
 func (r *Request) MarkExpiry(i int) {
 	if i > 0 && attempt.SetsExpiry(r.command(i), r.command(i-1)) {
 		r.Expiry(i)

@@ -122,7 +122,7 @@ func (l *connLog) open() int {
 	return open
 }
 
-// TestConnectionsAreTold: what is told adds up to the pools' own counts, for every kind,
+// TestConnectionsAreTold: the trace's calls add up to the pools' own counts, for every kind,
 // and to no connection after Close.
 func TestConnectionsAreTold(t *testing.T) {
 	t.Parallel()

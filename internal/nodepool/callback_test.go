@@ -279,7 +279,7 @@ func TestLoggerMayAskThePool(t *testing.T) {
 }
 
 // TestSlowWaitedHoldsNobodyUp: the batch that waited is written before Trace.Waited is
-// told of its wait, whoever frees the connection.
+// called, in each way to free the connection.
 func TestSlowWaitedHoldsNobodyUp(t *testing.T) {
 	for name, free := range map[string]func(*Dedicated){
 		"by a return": func(conn *Dedicated) { conn.Return() },

@@ -105,8 +105,8 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
-// TestDedicated: a dedicated connection is nobody else's, and what its user leaves
-// behind reaches nobody.
+// TestDedicated: nobody else uses a dedicated connection, and nobody meets the state
+// that its user leaves.
 func TestDedicated(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
@@ -176,8 +176,8 @@ func ask(b *testing.B, p *Node, n int) {
 	}
 }
 
-// TestSlowCommandsHoldNobodyUp: while commands on some connections get no reply,
-// those on another one do, and so does everything that the pool is asked.
+// TestSlowCommandsHoldNobodyUp: while commands on some connections get no reply, those
+// on another one do, and the pool's methods return.
 func TestSlowCommandsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})

@@ -126,8 +126,8 @@ func (s markedSlow) Submit(b *wire.Batch) (mine bool) {
 	return s.Node.Submit(b)
 }
 
-// TestDeadlineInTheQueue: whose context ends in a pool's queue is told for how
-// long it has waited, and for what.
+// TestDeadlineInTheQueue: if a context ends in a pool's queue, the error says how long the
+// call has waited, and for what.
 func TestDeadlineInTheQueue(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  Config
@@ -225,8 +225,8 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	require.Positive(t, s.WaitTime)
 }
 
-// TestLeavingTheQueue: who leaves at the deadline is told that nothing was
-// sent, and nothing is sent later.
+// TestLeavingTheQueue: the error of a call that leaves at its deadline says that nothing
+// was sent, and nothing is sent later.
 func TestLeavingTheQueue(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})

@@ -98,8 +98,8 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	require.True(t, p.fullLocked())
 }
 
-// TestRefusalTakesNoLock: under overload most are refused, and those must not
-// queue for the lock of those who are served, or they overrun their deadlines.
+// TestRefusalTakesNoLock: under overload most calls are refused. If they waited for the lock of
+// those that are served, they would overrun their deadlines.
 func TestRefusalTakesNoLock(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})

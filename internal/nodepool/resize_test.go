@@ -154,8 +154,8 @@ func TestCallersThatGoFromLaneToLane(t *testing.T) {
 	})
 }
 
-// TestLostLanesAreNoLoad: what was in flight on lanes that broke is no part of the
-// load any more, nor is what an abandoned call left on them.
+// TestLostLanesAreNoLoad: batches that were in flight on lanes that broke are no part of
+// the load any more, and neither are those of abandoned calls.
 func TestLostLanesAreNoLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

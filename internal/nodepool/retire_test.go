@@ -140,8 +140,7 @@ func TestRenewUnderTraffic(t *testing.T) {
 	}
 }
 
-// TestRetireUnderTraffic: what is in flight gets its replies, everything else
-// was not sent.
+// TestRetireUnderTraffic: batches in flight get their replies, all others end as not sent.
 func TestRetireUnderTraffic(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {

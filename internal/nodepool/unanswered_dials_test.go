@@ -56,7 +56,7 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 				time.Sleep(10 * time.Second) // the dial has failed
 				var down *cause.Down
 				require.ErrorAs(t, transaction(), &down)
-				if c.known { // else it is the pool's own lanes whose dials have failed
+				if c.known { // otherwise the pool's own dials have failed
 					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")
 				}
 				h.hold(nothing)
