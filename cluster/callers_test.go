@@ -16,7 +16,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -25,10 +24,7 @@ import (
 func TestCrowd(t *testing.T) {
 	const callers = 12_000
 	server := servers.StartServer(t, servers.Options{})
-	// The one that reads replies waits for its turn behind all callers. On a slow machine that takes so long
-	// that the server seems to be silent: then calls wait, and no connection is given up.
-	patient := pool.Options{StallTimeout: time.Minute}
-	client := open(t, cluster.Config{Pool: pool.Laned{Options: patient}, RetryWindow: cluster.WhileContextLasts}, server.Addrs())
+	client := open(t, cluster.Config{}, server.Addrs())
 	ctx := t.Context()
 	var all sync.WaitGroup
 	start := make(chan struct{})

@@ -43,6 +43,13 @@ func TestHistories(t *testing.T) {
 			{1600 * ms, "reply a", "ask, doubt a, ask, suspect"},
 			{1700 * ms, "", "trust a, up"},
 		},
+		"a byte that nobody has read yet ends it, too": {
+			{0, "dial a; dialled a 1ms", ""},
+			{1000 * ms, "send a", ""},
+			{1600 * ms, "arrive a", "ask, doubt a, ask, suspect"},
+			{60 * time.Second, "reply a", "trust a, up"},
+			{120 * time.Second, "", ""},
+		},
 		"an answer ends it, and the next question comes later": {
 			{0, "dial a; dialled a 1ms; send a", ""},
 			{1 * ms, "reply a", ""},

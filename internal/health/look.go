@@ -67,6 +67,7 @@ type Look struct {
 // A Sight is what a look sees of a connection.
 type Sight struct {
 	Progress  uint64
+	Unread    bool          // bytes have arrived that nobody has read yet: a busy process is late to do that
 	InFlight  bool          // a reply is due; not so while a command on a dedicated connection may wait for data
 	RoundTrip time.Duration // how long its last batch took; 0: none has ended
 }
@@ -80,7 +81,7 @@ func (s *Server) Look(now time.Time) Look {
 // See notes what the look sees of a connection. It reports whether bytes have arrived.
 func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 	s := l.s
-	switch heard = c.Progressed(saw.Progress); {
+	switch heard = saw.Unread || c.Progressed(saw.Progress); {
 	case heard:
 		*c = Conn{progress: saw.Progress, heard: s.clock.run}
 		l.heard = true

@@ -16,7 +16,7 @@
 // Silence has stages. Each is a multiple of what is usual, see limits.go:
 //
 //   - A connection with batches in flight is in doubt after an unusual silence, or
-//     sooner if a caller has given up on it (Missed).
+//     sooner if a caller has given up on it (Missed). Bytes that nobody has read yet end a silence.
 //   - A server that is silent everywhere is asked over a new connection.
 //   - Without an answer in as long again, or in the time that an answer over a new
 //     connection usually takes, it is suspect: no new batches.

@@ -35,6 +35,7 @@ type link struct {
 	sent                time.Time
 	roundTrip           time.Duration
 	inFlight, dedicated bool
+	unread              bool // a reply waits to be read
 	doubted, stalled    bool
 }
 
@@ -71,7 +72,7 @@ func (w *world) look() {
 			continue // closed
 		}
 		joined = joined || !c.dedicated
-		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.dedicated}
+		saw := Sight{Progress: c.progress, Unread: c.unread, InFlight: c.inFlight && !c.dedicated}
 		if !c.dedicated {
 			saw.RoundTrip = c.roundTrip
 		}
@@ -125,9 +126,12 @@ func (w *world) happen(t *testing.T, event string) {
 	case "send":
 		c := w.link(of)
 		c.inFlight, c.sent = true, w.now
+	case "arrive": // a reply, which nobody reads yet
+		w.link(of).unread = true
 	case "reply":
 		c := w.link(of)
 		c.progress++
+		c.unread = false
 		c.inFlight, c.roundTrip = false, w.now.Sub(c.sent)
 	case "dedicate", "return": // return: bytes have arrived meanwhile
 		c := w.link(of)

@@ -26,7 +26,7 @@ func (p *Pool) missedLocked(b *wire.Batch) {
 	if !ok || b.Complete() || m.pool != p || m.state != busy && m.state != shared {
 		return
 	}
-	if p.health.Missed(&m.health, time.Now(), m.lane.Progress()) && m.lane.InFlight() > 0 {
+	if p.health.Missed(&m.health, time.Now(), m.lane.Progress()) && m.lane.InFlight() > 0 && !m.lane.Unread() {
 		p.doubtLocked(m)
 		p.access.changedLocked()
 		p.growLocked()
@@ -66,7 +66,7 @@ func (m *member) setDoubtLocked() {
 func (m *member) trustLocked() {
 	m.doubted.Store(false)
 	m.health.Trust()
-	if !m.pool.shared() && m.lane.InFlight() > 0 {
+	if !m.pool.shared() && m.lane.InFlight() > 0 && !m.lane.Unread() {
 		m.becomeLocked(busy)
 		return
 	}

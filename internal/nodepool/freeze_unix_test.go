@@ -18,7 +18,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -63,6 +65,94 @@ func TestFrozenProcess(t *testing.T) {
 	require.NoError(t, in.Close())
 	_, _ = io.Copy(io.Discard, out)
 	require.NoError(t, child.Wait())
+}
+
+// submitIncr submits an INCR. If nobody else needs the connection, the reply stays in the socket
+// until finish reads it, as for a caller whose turn comes late.
+func submitIncr(t *testing.T, p *Node) (b *wire.Batch, finish func()) {
+	ctx := within(t, 20*time.Second)
+	call, b := wire.NewCall(), new(wire.Batch)
+	command := resp.AppendCommand(nil, "INCR", "k")
+	b.Reset(call, command)
+	b.Add(0, len(command))
+	call.Begin(1)
+	require.True(t, p.Submit(b))
+	call.Mine(b)
+	call.Flush()
+	return b, func() {
+		call.Read(ctx)
+		require.NoError(t, call.Wait(ctx))
+		_, err := b.Reply(0)
+		require.NoError(t, err)
+	}
+}
+
+// unread submits one whose reply stays in the socket.
+func unread(t *testing.T, p *Node) (m *member, finish func()) {
+	until(t, "there is a connection", func() bool { return p.Stats().Idle > 0 })
+	for {
+		b, finish := submitIncr(t, p)
+		m := b.Events().(*member)
+		until(t, "the reply arrives", func() bool { return m.lane.Unread() || m.lane.InFlight() == 0 })
+		ours := time.Now().Add(200 * ms) // the background reader would have read it by then
+		until(t, "it is read", func() bool { return m.lane.InFlight() == 0 || time.Now().After(ours) })
+		if m.lane.Unread() {
+			return m, finish
+		}
+		finish() // after some of these, the background reader rests
+	}
+}
+
+// lookLocked looks at the server as if so much time passed meanwhile.
+func lookLocked(p *Pool, d time.Duration) {
+	every, now := p.health.LookEvery(), time.Now()
+	for end := now.Add(d); now.Before(end); now = now.Add(every) {
+		p.judgeLocked(now)
+	}
+}
+
+// TestUnreadReplyIsNoSilence: in a busy process, the turn of whoever reads may come late. The server
+// is not silent then: its bytes wait in the socket.
+func TestUnreadReplyIsNoSilence(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	for name, kind := range pausedKinds(silentFor) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, kind, server)
+			_, finish := unread(t, p)
+			p.main.mu.Lock()
+			lookLocked(p.main, 2*silentFor)
+			p.main.mu.Unlock()
+			finish()
+			require.Zero(t, p.Stats().Silences)
+			require.Empty(t, p.Stats().Closes)
+		})
+	}
+}
+
+// TestUnreadReplyIsNotMissed: a caller that gives up while the reply waits in the socket puts nothing
+// in doubt.
+func TestUnreadReplyIsNotMissed(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	node, ctx := server.Nodes()[0], within(t, 20*time.Second)
+	p := open(t, Fixed{Size: 1, Options: Options{PingEvery: -1}}, server)
+	m, finish := unread(t, p)
+	finish()
+	require.NoError(t, node.Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
+	b, finish := submitIncr(t, p)
+	p.main.mu.Lock()
+	lookLocked(p.main, 100*ms)
+	unpaused := node.Do(ctx, nil, "CLIENT", "UNPAUSE")
+	until(t, "the reply arrives", m.lane.Unread)
+	before := p.main.counters.silences
+	p.main.missedLocked(b)
+	after := p.main.counters.silences
+	p.main.mu.Unlock()
+	require.NoError(t, unpaused)
+	finish()
+	require.Equal(t, before, after)
 }
 
 // countUntilTold is the process: it counts until its input ends, and for each

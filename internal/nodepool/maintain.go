@@ -142,9 +142,10 @@ func (p *Pool) judgeLocked(now time.Time) {
 }
 
 // sightLocked returns what a look sees of the connection. How long the commands of a
-// dedicated one take may be up to its user.
+// dedicated one take may be up to its user. The socket is asked only if the last look saw silence.
 func (m *member) sightLocked() health.Sight {
 	saw := health.Sight{Progress: m.lane.Progress(), InFlight: m.waitsLocked(), RoundTrip: m.lane.RoundTrip()}
+	saw.Unread = saw.InFlight && m.pool.health.Silence(&m.health) > 0 && m.lane.Unread()
 	if m.state == dedicated {
 		saw.RoundTrip = 0
 	}

@@ -134,6 +134,13 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 // only fill the socket's buffer do not count: they fit although the server has stopped.
 func (l *Lane) Progress() uint64 { return l.progress.Load() + l.outlet().progress() }
 
+// Unread reports whether bytes of the server wait to be read. It asks the socket; where that cannot
+// be asked, it is false.
+func (l *Lane) Unread() bool {
+	next, err := l.outlet().ended()
+	return next != 0 && err == nil
+}
+
 // outlet returns what takes the bytes that leave, below TLS or not.
 func (l *Lane) outlet() outlet {
 	if l.secure != nil {
