@@ -50,8 +50,8 @@ func newGuarded(text string) *guarded {
 	return g
 }
 
-// refuse makes the world refuse credentials for some time. Connections are cut, as
-// servers do with those whose token has expired.
+// refuse makes the world refuse credentials for some time, and cuts connections, as servers do
+// when a token has expired.
 func (g *guarded) refuse(lasts time.Duration) {
 	time.Sleep(2 * time.Second) // idle connections notice their end then
 	g.refuses.Store(true)

@@ -251,7 +251,7 @@ func TestFatesOfHandshakes(t *testing.T) {
 				m, client := newGrump(t, cluster.Config{})
 				f, times := fate.Of([]byte(text)), 1<<30
 				if f.PassesForDial() {
-					times = 8 // several dials, of which each sends CLIENT twice
+					times = 8 // several dials; each sends CLIENT twice
 				}
 				m.arm("CLIENT", text, times)
 				err := fateWays[way].do(ctx, client)

@@ -35,7 +35,7 @@ func shards(all ...[]string) string {
 	return reply
 }
 
-// A sidePath is one call, of which the failure must ask for a new map.
+// A sidePath is one call. If it fails, the client must ask for a new map.
 type sidePath struct {
 	answer func(cmd []string) string // of node B, as it is about to leave; nil: it is dead
 	call   func(ctx context.Context, client *cluster.Client) error
@@ -168,8 +168,8 @@ func TestEachFailureAsksForAMap(t *testing.T) {
 	}
 }
 
-// watched returns a world of two shards, of which node B answers by the function, and a
-// client of it that fetches the map only if it is asked to.
+// watched returns a world of two shards and a client that fetches the map only if it is asked
+// to. The function answers for node B.
 func watched(t *testing.T, answer func(cmd []string) string) (*world, *cluster.Client) {
 	t.Helper()
 	w := newWorld(nil)

@@ -25,7 +25,7 @@ type witness struct {
 	mu       sync.Mutex
 	requests []redislanes.RequestInfo
 	waits    int
-	pools    map[redislanes.PoolInfo]int // less those whose node has left
+	pools    map[redislanes.PoolInfo]int // without those of nodes that have left
 }
 
 func (w *witness) ask() {
