@@ -52,7 +52,7 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 		name := fullKey{hits[i].Prefix, hits[i].Key}
 		hash := name.hash(c.seed)
 		s := c.shard(hash)
-		*h = hit{call: call, shard: s, by: hits[i].By, ttl: hits[i].TTL}
+		*h = hit{call: call, shard: uint32(hash % counterShards), by: hits[i].By, ttl: hits[i].TTL}
 		s.mu.Lock()
 		k := s.findLocked(name, hash)
 		if k == nil {

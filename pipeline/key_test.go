@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,11 @@ func open(t *testing.T, c cluster.Config, addrs []string) *cluster.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
+}
+
+// TestHitFitsACacheLine: a larger hit costs each call on a busy key one more cache miss.
+func TestHitFitsACacheLine(t *testing.T) {
+	require.LessOrEqual(t, int(unsafe.Sizeof(hit{})), 64)
 }
 
 // joined puts hits on sums that never leave.

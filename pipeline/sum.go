@@ -13,16 +13,17 @@ import (
 )
 
 // A hit is one hit of a call, in memory that outlives a caller that leaves. The lock of
-// the shard guards it until it has ended.
+// the shard guards it until it has ended. It fits a cache line: on a key that many count, most
+// are written by one processor and read by another.
 type hit struct {
 	call  *hitCall
-	shard *counterShard
+	sum   *sum // nil when it has ended
 	by    int64
 	ttl   time.Duration
-	sum   *sum // nil when it has ended
-	at    int  // its place on the sum
 	total int64
 	err   error
+	shard uint32 // in Counters.shards
+	at    int32  // its place on the sum
 }
 
 // A sum is hits on one key that travel as one INCRBY. Their By have one sign: then none of
@@ -71,7 +72,7 @@ func (s *sum) takes(by int64) bool {
 }
 
 func (s *sum) add(h *hit) {
-	h.sum, h.at = s, len(s.hits)
+	h.sum, h.at = s, int32(len(s.hits))
 	s.hits = append(s.hits, h)
 	s.by += h.by
 	s.heed(h)
@@ -125,12 +126,12 @@ func (s *sum) tellLocked() {
 // A hitCall is one call of Counters.Hit. Its own sums leave with its delivery; for its other
 // hits it waits.
 type hitCall struct {
-	delivery
-	hits     []hit
-	own      []sum
-	deadline time.Time    // of its context; zero for none
 	pending  atomic.Int32 // hits that wait, and one until the caller does
 	done     chan struct{}
+	hits     []hit
+	deadline time.Time // of its context; zero for none
+	own      []sum
+	delivery
 }
 
 func (c *hitCall) begin(ctx context.Context, n int) {
@@ -190,7 +191,8 @@ func (c *hitCall) takeBack(hits []Hit, cause error) {
 	var next *delivery
 	for i := range hits {
 		h := &c.hits[i]
-		h.shard.mu.Lock()
+		mu := &c.counters.shards[h.shard].mu
+		mu.Lock()
 		switch s := h.sum; {
 		case s == nil:
 			hits[i].Total, hits[i].Err = h.total, h.err
@@ -203,7 +205,7 @@ func (c *hitCall) takeBack(hits []Hit, cause error) {
 				next = c.counters.passLocked(s.key, next)
 			}
 		}
-		h.shard.mu.Unlock()
+		mu.Unlock()
 	}
 	if next != nil {
 		c.counters.unattended.Stay()

@@ -98,7 +98,7 @@ func (c *Call) look() {
 // Early makes Next return for each batch that ends, and once for those that have
 // ended already. Anybody may call it.
 func (c *Call) Early() {
-	if !c.early.Swap(true) {
+	if !c.early.Load() && !c.early.Swap(true) {
 		c.alarm.Store(true)
 		c.wake()
 	}
