@@ -79,6 +79,22 @@ func TestTokensOfLeases(t *testing.T) {
 	}
 }
 
+// TestSlidingRefill: what remains is also less the share of the window before.
+func TestSlidingRefill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
+		atWindow(2 * time.Second)
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 20_000}).Allowed)
+		atWindow(2 * time.Second)
+		time.Sleep(320 * time.Millisecond)
+		r := &refill{lease: &keyLease{limit: limit, key: "k"}, window: windowAt(time.Now(), 2*time.Second), n: 10_000}
+		require.NoError(t, l.refillHits(t.Context(), r))
+		require.EqualValues(t, 200, r.granted, "a sixteenth of 3200")
+		require.EqualValues(t, 3000, r.free)
+	})
+}
+
 // TestSlidingLease: a lease has only what the share of the window before leaves.
 func TestSlidingLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -140,7 +140,7 @@ var counters = []promise{
 		{fault: "a refill is counted without care where little remains", at: "limit/internal/lease.Lease.Ample",
 			by: instead("l.free/ample", "l.free"), tests: "./limit/internal/lease TestAmple"},
 		{fault: "a lease forgets the window before", at: "limit.Limiter.refillHits",
-			by: instead("w.share(before)", "0*w.share(before)"), tests: "./limit TestSlidingLease"},
+			by: instead("w.share(before)", "0*w.share(before)"), tests: "./limit TestSlidingRefill"},
 		{fault: "tokens are kept that a full bucket would not have kept", at: "limit/internal/lease.Line.Expire",
 			by: never("s.At < at"), tests: "./limit/internal/lease TestLine"},
 		{fault: "a denied call loses the hits of its lease", at: "limit.keyLease.giveBack",
