@@ -75,6 +75,8 @@ var health = []promise{
 			by: instead("m.lane.Unread()", "false"), tests: "./internal/nodepool TestUnreadReplyIsNoSilence"},
 		{fault: "bytes that nobody has read yet end no suspicion", at: "internal/health.Look.See",
 			by: never("Unread"), tests: "./internal/health TestHistories"},
+		{fault: "a connection that is heard again is given away while its caller uses it", at: "internal/nodepool.member.trustLocked",
+			by: never("InFlight"), tests: "./internal/nodepool TestUnreadReplyEndsDoubt"},
 		{fault: "a caller misses a reply that waits in the socket", at: "internal/nodepool.Pool.missedLocked",
 			by: instead("!m.lane.Unread()", "true"), tests: "./internal/nodepool TestUnreadReplyIsNotMissed"},
 		{fault: "a user that blocks counts as silence", at: "internal/nodepool.member.waitsLocked",

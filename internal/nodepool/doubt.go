@@ -66,7 +66,7 @@ func (m *member) setDoubtLocked() {
 func (m *member) trustLocked() {
 	m.doubted.Store(false)
 	m.health.Trust()
-	if !m.pool.shared() && m.lane.InFlight() > 0 && !m.lane.Unread() {
+	if !m.pool.shared() && m.lane.InFlight() > 0 {
 		m.becomeLocked(busy)
 		return
 	}

@@ -155,6 +155,31 @@ func TestUnreadReplyIsNotMissed(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
+// TestUnreadReplyEndsDoubt: a connection is in use again, by the caller that it was in use by, once a
+// reply waits in its socket. Nobody else is given it.
+func TestUnreadReplyEndsDoubt(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	node, ctx := server.Nodes()[0], within(t, 20*time.Second)
+	p := open(t, Fixed{Size: 1, Options: Options{PingEvery: -1}}, server)
+	m, finish := unread(t, p)
+	finish()
+	require.NoError(t, node.Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
+	_, finish = submitIncr(t, p)
+	p.main.mu.Lock()
+	lookLocked(p.main, 500*ms)
+	before := m.state
+	unpaused := node.Do(ctx, nil, "CLIENT", "UNPAUSE")
+	until(t, "the reply arrives", m.lane.Unread)
+	lookLocked(p.main, 100*ms)
+	after := m.state
+	p.main.mu.Unlock()
+	require.NoError(t, unpaused)
+	finish()
+	require.Equal(t, inDoubt, before)
+	require.Equal(t, busy, after)
+}
+
 // countUntilTold is the process: it counts until its input ends, and for each
 // line of it counts on for a while and says how it went.
 func countUntilTold(addr string) {
