@@ -111,8 +111,8 @@ type Config struct {
 
 	// NoIdentity leaves out the questions by which the client makes sure of servers. Set it if an
 	// ACL forbids them: each refusal is an entry in the server's ACL LOG. Left out are READWRITE and
-	// CLUSTER MYID on each connection to a primary, CLUSTER MYID to a
-	// replica, CLUSTER NODES with each fetch of the map, and ROLE. What remains are CLUSTER
+	// CLUSTER MYID on each connection to a primary, CLUSTER MYID to a replica, CLUSTER NODES with
+	// each fetch of the map, and ROLE. What remains are CLUSTER
 	// SLOTS, ASKING, READONLY for reads from replicas, PING, COMMAND INFO for commands that the
 	// client does not know, and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that
 	// does not know CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.

@@ -102,7 +102,8 @@ func TestTryAgain(t *testing.T) {
 }
 
 // TestDedicatedRedirectsReachNoReceiver: while its slot moves, a blocking command or a
-// transaction is redirected, also if its receivers take errors for values. A transaction behind an ASK has the results of its own commands only.
+// transaction is redirected, also if its receivers take errors for values. A transaction
+// behind an ASK has the results of its own commands only.
 func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})

@@ -67,8 +67,8 @@ func TestFrozenProcess(t *testing.T) {
 	require.NoError(t, child.Wait())
 }
 
-// submitIncr submits an INCR. If nobody else needs the connection, the reply stays in the socket
-// until finish reads it, as for a caller whose turn comes late.
+// submitIncr submits an INCR. finish reads the reply. Until then the reply stays in the socket, unless
+// the connection's background reader runs.
 func submitIncr(t *testing.T, p *Node) (b *wire.Batch, finish func()) {
 	ctx := within(t, 20*time.Second)
 	call, b := wire.NewCall(), new(wire.Batch)
@@ -87,7 +87,7 @@ func submitIncr(t *testing.T, p *Node) (b *wire.Batch, finish func()) {
 	}
 }
 
-// unread submits one whose reply stays in the socket.
+// unread submits INCRs until the reply to one stays in the socket.
 func unread(t *testing.T, p *Node) (m *member, finish func()) {
 	until(t, "there is a connection", func() bool { return p.Stats().Idle > 0 })
 	for {
@@ -111,8 +111,8 @@ func lookLocked(p *Pool, d time.Duration) {
 	}
 }
 
-// TestUnreadReplyIsNoSilence: in a busy process, the turn of whoever reads may come late. The server
-// is not silent then: its bytes wait in the socket.
+// TestUnreadReplyIsNoSilence: a busy process may read a reply late. The server is not silent then:
+// its bytes wait in the socket.
 func TestUnreadReplyIsNoSilence(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
@@ -131,10 +131,9 @@ func TestUnreadReplyIsNoSilence(t *testing.T) {
 	}
 }
 
-// TestUnreadReplyIsNotMissed: a caller that gives up while the reply waits in the socket puts nothing
-// in doubt.
-func TestUnreadReplyIsNotMissed(t *testing.T) {
-	t.Parallel()
+// withSilence calls f under the lock of a pool whose only connection waits for the reply to an INCR.
+// The reply arrives when f calls arrive, and is read after f has returned.
+func withSilence(t *testing.T, f func(m *member, b *wire.Batch, arrive func())) {
 	server := servers.StartServer(t, servers.Options{})
 	node, ctx := server.Nodes()[0], within(t, 20*time.Second)
 	p := open(t, Fixed{Size: 1, Options: Options{PingEvery: -1}}, server)
@@ -142,42 +141,42 @@ func TestUnreadReplyIsNotMissed(t *testing.T) {
 	finish()
 	require.NoError(t, node.Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
 	b, finish := submitIncr(t, p)
-	p.main.mu.Lock()
-	lookLocked(p.main, 100*ms)
-	unpaused := node.Do(ctx, nil, "CLIENT", "UNPAUSE")
-	until(t, "the reply arrives", m.lane.Unread)
-	before := p.main.counters.silences
-	p.main.missedLocked(b)
-	after := p.main.counters.silences
-	p.main.mu.Unlock()
-	require.NoError(t, unpaused)
+	func() {
+		p.main.mu.Lock()
+		defer p.main.mu.Unlock()
+		f(m, b, func() {
+			require.NoError(t, node.Do(ctx, nil, "CLIENT", "UNPAUSE"))
+			until(t, "the reply arrives", m.lane.Unread)
+		})
+	}()
 	finish()
-	require.Equal(t, before, after)
 }
 
-// TestUnreadReplyEndsDoubt: a connection is in use again, by the caller that it was in use by, once a
-// reply waits in its socket. Nobody else is given it.
+// TestUnreadReplyIsNotMissed: a caller that gives up while the reply waits in the socket does not put
+// the connection in doubt.
+func TestUnreadReplyIsNotMissed(t *testing.T) {
+	t.Parallel()
+	withSilence(t, func(m *member, b *wire.Batch, arrive func()) {
+		p := m.pool
+		lookLocked(p, 100*ms)
+		arrive()
+		before := p.counters.silences
+		p.missedLocked(b)
+		require.Equal(t, before, p.counters.silences)
+	})
+}
+
+// TestUnreadReplyEndsDoubt: once a reply waits in its socket, a connection in doubt is in use as
+// before. The pool does not give it to another caller.
 func TestUnreadReplyEndsDoubt(t *testing.T) {
 	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	node, ctx := server.Nodes()[0], within(t, 20*time.Second)
-	p := open(t, Fixed{Size: 1, Options: Options{PingEvery: -1}}, server)
-	m, finish := unread(t, p)
-	finish()
-	require.NoError(t, node.Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
-	_, finish = submitIncr(t, p)
-	p.main.mu.Lock()
-	lookLocked(p.main, 500*ms)
-	before := m.state
-	unpaused := node.Do(ctx, nil, "CLIENT", "UNPAUSE")
-	until(t, "the reply arrives", m.lane.Unread)
-	lookLocked(p.main, 100*ms)
-	after := m.state
-	p.main.mu.Unlock()
-	require.NoError(t, unpaused)
-	finish()
-	require.Equal(t, inDoubt, before)
-	require.Equal(t, busy, after)
+	withSilence(t, func(m *member, _ *wire.Batch, arrive func()) {
+		lookLocked(m.pool, 500*ms)
+		require.Equal(t, inDoubt, m.state)
+		arrive()
+		lookLocked(m.pool, 100*ms)
+		require.Equal(t, busy, m.state)
+	})
 }
 
 // countUntilTold is the process: it counts until its input ends, and for each

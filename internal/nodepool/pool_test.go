@@ -105,8 +105,8 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
-// TestDedicated: nobody else uses a dedicated connection, and nobody meets the state
-// that its user leaves.
+// TestDedicated: a dedicated connection has one user, and the state that this user leaves is
+// reset before the next one.
 func TestDedicated(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
