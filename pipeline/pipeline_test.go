@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -166,9 +167,8 @@ func testStalledNode(t *testing.T, real *servers.Cluster, kind pool.Config) {
 	for i, key := range keys {
 		replies[i] = p.IncrBy(key, 1)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, p.Do(ctx), context.DeadlineExceeded)
+	// A second, since the other nodes may take long on a machine with much else to do.
+	require.ErrorIs(t, p.Do(within(t, time.Second)), context.DeadlineExceeded)
 	answered := 0
 	for _, r := range replies {
 		switch n, err := r.Int(); {
@@ -183,11 +183,16 @@ func testStalledNode(t *testing.T, real *servers.Cluster, kind pool.Config) {
 	require.Equal(t, 6, answered, "two thirds of the slots are on nodes that run")
 
 	require.NoError(t, stopped.Resume())
-	p.Reset()
-	for i, key := range keys {
-		replies[i] = p.IncrBy(key, 0)
+	ctx := within(t, 10*time.Second)
+	err := redislanes.ErrDown
+	for errors.Is(err, redislanes.ErrDown) { // until the client has heard the node again
+		p.Reset()
+		for i, key := range keys {
+			replies[i] = p.IncrBy(key, 0)
+		}
+		err = p.Do(ctx)
 	}
-	require.NoError(t, p.Do(within(t, 10*time.Second)))
+	require.NoError(t, err)
 	for _, r := range replies {
 		n, err := r.Int()
 		require.NoError(t, err)
