@@ -81,6 +81,20 @@ var patient = Config{Budget: 10 * time.Second}
 
 const soonEnough, often = 20 * time.Second, 5 * time.Millisecond // for require.Eventually
 
+// mustAcquire takes a place of the key, and says when it asked. On a slow machine the server may
+// be suspect, or its answer late: such a call holds nothing.
+func (c *Concurrency) mustAcquire(t *testing.T, key string) (*Hold, time.Time) {
+	t.Helper()
+	var hold *Hold
+	var began time.Time
+	require.Eventually(t, func() bool {
+		began = time.Now()
+		hold, _ = c.Acquire(t.Context(), key)
+		return hold != nil
+	}, soonEnough, often)
+	return hold, began
+}
+
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	seen := new(outcomes)
@@ -202,17 +216,11 @@ func TestDeadHolder(t *testing.T) {
 	require.NoError(t, err)
 	defer dead.Close()
 	rule := ConcurrencyRule{Name: "c", Limit: 2, TTL: 2 * time.Second, FailClosed: true}
-	began := time.Now()
-	hold, d := dead.mustHold(t, rule).Acquire(t.Context(), "k")
-	require.True(t, d.Allowed)
+	hold, began := dead.mustHold(t, rule).mustAcquire(t, "k")
 	require.NoError(t, client.Close())
 	other := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, rule)
-	_, d = other.Acquire(t.Context(), "k") // the key lives on
-	require.True(t, d.Allowed)
-	require.Eventually(t, func() bool {
-		_, d := other.Acquire(t.Context(), "k")
-		return d.Allowed
-	}, soonEnough, often)
+	other.mustAcquire(t, "k") // the key lives on
+	other.mustAcquire(t, "k")
 	require.GreaterOrEqual(t, time.Since(began), rule.TTL)
 	require.Eventually(t, func() bool { return isLost(hold) }, soonEnough, often)
 }
@@ -261,8 +269,7 @@ func TestAcquireAfterACut(t *testing.T) {
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
 	proxies, config := behindProxies(t, addrs)
 	c := limiterAt(t, config, patient, addrs).mustHold(t, ConcurrencyRule{Name: "c", Limit: 2})
-	first, d := c.Acquire(t.Context(), "k")
-	require.True(t, d.Allowed)
+	first, _ := c.mustAcquire(t, "k")
 	for _, cut := range []func(){func() { c.Acquire(t.Context(), "k") }, first.Release} {
 		for _, p := range proxies {
 			p.CutAfter(redistest.ToClient, 0)
@@ -282,13 +289,7 @@ func TestLost(t *testing.T) {
 	l := limiterAt(t, config, Config{Budget: 10 * time.Second, Observer: seen}, addrs)
 	c := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 2, TTL: 2 * time.Second})
 	sure := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, c.rule)
-	var began time.Time
-	var hold *Hold
-	require.Eventually(t, func() bool { // on a slow machine the server may be suspect: the call holds nothing then
-		began = time.Now()
-		hold, _ = c.Acquire(t.Context(), "k")
-		return hold != nil
-	}, soonEnough, often)
+	hold, began := c.mustAcquire(t, "k")
 	for _, p := range proxies {
 		p.Stall(redistest.ToServer)
 	}
@@ -316,14 +317,11 @@ func TestServerWithoutMemory(t *testing.T) {
 		p.Cmd("DEL", c.head+key)
 		require.NoError(t, p.Do(t.Context()))
 	}
-	kept, d := c.Acquire(t.Context(), "kept")
-	require.True(t, d.Allowed)
-	taken, d := c.Acquire(t.Context(), "taken")
-	require.True(t, d.Allowed)
+	kept, _ := c.mustAcquire(t, "kept")
+	taken, _ := c.mustAcquire(t, "taken")
 	forget("kept")
 	forget("taken")
-	_, d = c.Acquire(t.Context(), "taken")
-	require.True(t, d.Allowed)
+	c.mustAcquire(t, "taken")
 	require.Eventually(t, func() bool { return isLost(taken) }, soonEnough, often)
 	c.mustReach(t, "kept", 1)
 	require.False(t, isLost(kept))
