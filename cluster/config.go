@@ -110,17 +110,17 @@ type Config struct {
 	Standalone bool
 
 	// NoIdentity leaves out the questions by which the client makes sure of servers. Set it if an
-	// ACL forbids them: each refusal is an entry in the server's ACL LOG. Left out are READWRITE and
-	// CLUSTER MYID on each connection to a primary, CLUSTER MYID to a replica, CLUSTER NODES with
-	// each fetch of the map, and ROLE. What remains are CLUSTER
-	// SLOTS, ASKING, READONLY for reads from replicas, PING, COMMAND INFO for commands that the
-	// client does not know, and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that
-	// does not know CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.
+	// ACL forbids them: each refusal is an entry in the server's ACL LOG. Left out are READWRITE
+	// and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a replica, CLUSTER NODES
+	// with each fetch of the map, and ROLE. What remains are CLUSTER SLOTS, ASKING, READONLY for
+	// reads from replicas, PING, COMMAND INFO for commands that the client does not know, and,
+	// unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that does not know CLUSTER SLOTS is
+	// asked for its ROLE. docs/topologies.md has an ACL for that.
 	//
-	// The client then trusts addresses. It does not notice another cluster's server, or one
-	// without cluster mode, that takes over the address of a node, nor with Sentinels a
-	// primary that has become a replica, until a command is redirected or refused there. Nor
-	// does it tell an old map from a new one by config epochs.
+	// The client then trusts addresses. It does not notice another cluster's server, or one without
+	// cluster mode, that takes over the address of a node, nor with Sentinels a primary that has
+	// become a replica, until a command is redirected or refused there. Nor does it tell an old map
+	// from a new one by config epochs.
 	NoIdentity bool
 
 	// Lazy lets New return before a server has answered. Until then, calls fail at once with
