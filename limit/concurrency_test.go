@@ -81,8 +81,8 @@ var patient = Config{Budget: 10 * time.Second}
 
 const soonEnough, often = 20 * time.Second, 5 * time.Millisecond // for require.Eventually
 
-// mustAcquire takes a place of the key, and says when it asked. On a slow machine the server may
-// be suspect, or its answer late: such a call holds nothing.
+// mustAcquire takes a place of the key, and returns when the call began that got it. On a slow
+// machine the server may be suspect, or its answer late. Such a call holds nothing, and is repeated.
 func (c *Concurrency) mustAcquire(t *testing.T, key string) (*Hold, time.Time) {
 	t.Helper()
 	var hold *Hold

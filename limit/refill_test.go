@@ -79,7 +79,8 @@ func TestTokensOfLeases(t *testing.T) {
 	}
 }
 
-// TestSlidingRefill: what remains is also less the share of the window before.
+// TestSlidingRefill: a lease gets a part of what remains once the share of the window before is
+// taken off.
 func TestSlidingRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})

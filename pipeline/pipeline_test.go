@@ -185,7 +185,7 @@ func testStalledNode(t *testing.T, real *servers.Cluster, kind pool.Config) {
 	require.NoError(t, stopped.Resume())
 	ctx := within(t, 10*time.Second)
 	err := redislanes.ErrDown
-	for errors.Is(err, redislanes.ErrDown) { // until the client has heard the node again
+	for errors.Is(err, redislanes.ErrDown) && ctx.Err() == nil { // until the client has heard the node again
 		p.Reset()
 		for i, key := range keys {
 			replies[i] = p.IncrBy(key, 0)

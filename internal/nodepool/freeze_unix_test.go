@@ -131,8 +131,8 @@ func TestUnreadReplyIsNoSilence(t *testing.T) {
 	}
 }
 
-// withSilence calls f under the lock of a pool whose only connection waits for the reply to an INCR.
-// The reply arrives when f calls arrive, and is read after f has returned.
+// withSilence opens a pool of one connection, sends an INCR to a server that is paused, and calls f
+// under the pool's lock. The reply arrives when f calls arrive, and is read after f has returned.
 func withSilence(t *testing.T, f func(m *member, b *wire.Batch, arrive func())) {
 	server := servers.StartServer(t, servers.Options{})
 	node, ctx := server.Nodes()[0], within(t, 20*time.Second)
