@@ -11,7 +11,7 @@ import (
 // an unusual time at 1.28125.
 
 // TestHistories plays what has happened to servers and pools. Most rows were found by the
-// simulated world or by users, see docs/sim.md and docs/faults.md.
+// simulated world or by users, see docs/sim.md.
 func TestHistories(t *testing.T) {
 	for name, steps := range map[string][]step{
 		// Silence.
