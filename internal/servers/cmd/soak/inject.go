@@ -11,161 +11,146 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
-// What the steps of a fault may take. Ctrl-C does not end them: a node that was
-// stopped or killed must come back, or nothing can be checked.
+// What the steps of a fault may take.
 const (
 	stepTime    = 30 * time.Second
 	healthyTime = 60 * time.Second
 )
 
-// inject does the fault to the node. The context ends only the times for which
-// something is held.
-func (s *soak) inject(ctx context.Context, f fault, v view, node int, keys []string) error {
-	steps, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTime)
+// inject does the fault to the node.
+func (s *soak) inject(f fault, v view, node int, keys []string) error {
+	ctx, cancel := context.WithTimeout(s.ctx, stepTime)
 	defer cancel()
 	n := s.cluster.Nodes()[node]
 	switch f.kind {
 	case reshard:
-		return s.reshard(ctx, steps, f, v, keys)
+		return s.reshard(ctx, f, n, keys)
 	case failover:
-		return n.Failover(steps, "")
-	case force:
-		return n.Failover(steps, "FORCE")
+		return n.Failover(ctx, "")
 	case takeover:
-		return n.Failover(steps, "TAKEOVER")
+		return n.Failover(ctx, "TAKEOVER")
 	case stop:
-		return stopNode(ctx, n, f.hold)
+		return s.stopNode(n, f.hold)
 	case kill:
-		return s.killNode(n)
-	case throttle:
-		return s.throttle(ctx, steps, n, f.hold)
-	case hangUp:
-		return s.hangUp(ctx, n, f.hold)
+		return errors.Join(n.Kill(), s.healthy(), n.Restart(ctx))
 	case standalone:
-		return s.standalone(ctx, n, f.hold)
+		return s.standalone(ctx, n)
 	case shardLost:
 		return s.loseShard(ctx, v, node, f.hold)
 	case clientKill:
-		return killClients(ctx, steps, n, f.hold)
+		return s.killClients(ctx, n, f.hold)
 	case clientPause:
-		if err := n.Do(steps, nil, "CLIENT", "PAUSE", strconv.FormatInt(f.hold.Milliseconds(), 10)); err != nil {
-			return err
-		}
-		return n.Do(steps, nil, "PING") // answered when the pause has ended
+		// PING is answered when the pause has ended.
+		return errors.Join(n.Do(ctx, nil, "CLIENT", "PAUSE", strconv.FormatInt(f.hold.Milliseconds(), 10)), n.Do(ctx, nil, "PING"))
 	case debugSleep:
-		return n.Do(steps, nil, "DEBUG", "SLEEP", strconv.FormatFloat(f.hold.Seconds(), 'f', 3, 64))
+		return n.Do(ctx, nil, "DEBUG", "SLEEP", strconv.FormatFloat(f.hold.Seconds(), 'f', 3, 64))
 	}
 	return fmt.Errorf("fault %q: no such kind", f.kind)
 }
 
-// reshard moves slots one after the other. For a while, each is half on its
-// way: one of its keys has moved, the others have not. Where the servers can
-// move a slot by themselves, half of the faults have them do so.
-func (s *soak) reshard(ctx, steps context.Context, f fault, v view, keys []string) error {
-	primaries := v.fit(f)
-	for _, i := range f.slots {
-		slot := cluster.Slot(keys[i])
-		from, err := s.cluster.Owner(steps, slot)
-		if err != nil {
+// reshard moves slots to the node, one after the other, in the ways that the servers have. With
+// MIGRATE, one key of each slot moves before the others.
+func (s *soak) reshard(ctx context.Context, f fault, to *servers.Node, keys []string) error {
+	for i := range f.slots {
+		key := keys[(f.pick+i)%len(s.tags)]
+		slot := cluster.Slot(key)
+		from, err := s.cluster.Owner(ctx, slot)
+		switch {
+		case err != nil:
 			return err
-		}
-		var targets []*servers.Node
-		for _, p := range primaries {
-			if n := s.cluster.Nodes()[p]; n != from {
-				targets = append(targets, n)
-			}
-		}
-		to := targets[f.target/2%len(targets)]
-		if s.cluster.HasMigrateSlots() && f.target%2 == 1 {
-			if err := s.cluster.MigrateSlots(steps, []uint16{slot}, to); err != nil {
-				return err
-			}
+		case from == to:
 			continue
+		case s.cluster.HasMigrateSlots() && f.pick%2 == 1:
+			err = s.cluster.MigrateSlots(ctx, []uint16{slot}, to)
+		default:
+			err = errors.Join(s.cluster.MigrateSlotStart(ctx, slot, to), s.cluster.MigrateKeys(ctx, slot, to, key))
+			s.pass(f.hold / mostSlots)
+			err = errors.Join(err, s.cluster.MigrateSlotFinish(ctx, slot, to))
 		}
-		err = s.cluster.MigrateSlotStart(steps, slot, to)
-		if err == nil {
-			err = s.cluster.MigrateKeys(steps, slot, to, keys[i])
-		}
-		if err == nil {
-			pass(ctx, f.hold)
-		}
-		// Also after a failure: it must not stay half on its way.
-		if err = errors.Join(err, s.cluster.MigrateSlotFinish(steps, slot, to)); err != nil {
+		if err != nil {
 			return fmt.Errorf("slot %d from %s to %s: %w", slot, from.Addr(), to.Addr(), err)
 		}
 	}
 	return nil
 }
 
-func stopNode(ctx context.Context, n *servers.Node, hold time.Duration) error {
+func (s *soak) stopNode(n *servers.Node, hold time.Duration) error {
 	if err := n.Pause(); err != nil {
 		return err
 	}
-	pass(ctx, hold)
+	s.pass(hold)
 	return n.Resume()
 }
 
-// killClients closes the node's connections every few milliseconds: a single
-// time would hardly meet commands between their execution and their replies.
-func killClients(ctx, steps context.Context, n *servers.Node, hold time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, hold)
-	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		if err := n.Do(steps, nil, "CLIENT", "KILL", "TYPE", "normal"); err != nil {
+// killClients closes the node's connections every few milliseconds, so that some close between
+// a command and its reply.
+func (s *soak) killClients(ctx context.Context, n *servers.Node, hold time.Duration) error {
+	for end := time.Now().Add(hold / 4); time.Now().Before(end); s.pass(5 * time.Millisecond) {
+		if err := n.Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal"); err != nil {
 			return err
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// killNode kills a primary and starts it again when its replica has taken over:
-// earlier, it would come back with its slots and without their keys.
-func (s *soak) killNode(n *servers.Node) error {
-	if err := n.Kill(); err != nil {
-		return err
-	}
-	promoted := s.healthy()
-	return errors.Join(promoted, s.restart(n))
-}
-
-// healthy waits until the cluster is, as long as that may take.
-func (s *soak) healthy() error {
-	ctx, cancel := context.WithTimeout(context.Background(), healthyTime)
-	defer cancel()
-	if err := s.cluster.WaitHealthy(ctx); err != nil {
-		return fmt.Errorf("%w\n%s", err, s.describe())
 	}
 	return nil
 }
 
-// describe says what each node knows, for a cluster that does not get healthy.
-func (s *soak) describe() string {
-	var text string
-	for i, n := range s.cluster.Nodes() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		var info, nodes string
-		err := errors.Join(n.Do(ctx, &info, "CLUSTER", "INFO"), n.Do(ctx, &nodes, "CLUSTER", "NODES"))
-		cancel()
-		if err != nil {
-			info = err.Error()
-		}
-		text += fmt.Sprintf("node %d at %s, pid %d:\n%s\n%s\nlog:\n%s\n", i, n.Addr(), n.Pid(), info, nodes, n.Log())
+// standalone kills a primary, starts a server without cluster mode at its address, which must get
+// no key, and starts the node again when its replica has taken over.
+func (s *soak) standalone(ctx context.Context, n *servers.Node) error {
+	if err := errors.Join(n.Kill(), n.RestartAlone(ctx)); err != nil {
+		return err
 	}
-	return text
+	promoted := s.healthy()
+	var keys int
+	asked := n.Do(ctx, &keys, "DBSIZE")
+	if keys > 0 {
+		s.found("a server without cluster mode at the address of a killed node was given %d keys", keys)
+	}
+	return errors.Join(asked, promoted, n.Kill(), n.Restart(ctx))
 }
 
-// pass lets time pass, until the context ends.
-func pass(ctx context.Context, d time.Duration) {
+// failOpen is how long after a shard is known to be lost its calls may take their whole
+// time: RetryWindow, and as much for a busy machine.
+const failOpen = 2 * time.Second
+
+// loseShard kills a primary and its replicas, and starts them again without their keys. After the
+// node timeout and failOpen, calls must fail at once.
+func (s *soak) loseShard(ctx context.Context, v view, node int, hold time.Duration) error {
+	var shard []*servers.Node // the primary last: a replica could win an election
+	for i, primary := range v.primary {
+		if primary == node && i != node {
+			shard = append(shard, s.cluster.Nodes()[i])
+		}
+	}
+	shard = append(shard, s.cluster.Nodes()[node])
+	for _, n := range shard {
+		if err := n.Kill(); err != nil {
+			return err
+		}
+	}
+	s.pass(nodeTimeout + failOpen)
+	s.lost.Store(true)
+	s.pass(hold)
+	s.lost.Store(false)
+	var err error
+	for i := range shard {
+		err = errors.Join(err, shard[len(shard)-1-i].Restart(ctx))
+	}
+	return err
+}
+
+// healthy waits until the cluster is healthy.
+func (s *soak) healthy() error {
+	ctx, cancel := context.WithTimeout(s.ctx, healthyTime)
+	defer cancel()
+	return s.cluster.WaitHealthy(ctx)
+}
+
+// pass lets time pass, until the run ends.
+func (s *soak) pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-ctx.Done():
+	case <-s.ctx.Done():
 	}
 }

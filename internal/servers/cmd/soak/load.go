@@ -3,63 +3,43 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
+)
+
+const (
+	keysPerCall = 5
+	pause       = 2 * time.Millisecond // of a caller, between two calls
 )
 
 // A load is the callers of one episode.
 type load struct {
-	settings settings
-	began    time.Time // of the run
-	keys     []string
-	tallies  []tally
-	during   *atomic.Pointer[string] // the fault that is under way
-	givenUp  *atomic.Bool            // calls must fail at once
-
-	findings *findings // what must never be
-	strict   findings  // what must not be as long as no write can be lost
-
+	*soak
+	keys    []string
+	tallies []tally // of each key
 	stop    chan struct{}
 	wait    sync.WaitGroup
-	callers []*caller
+
+	calls, late, lost, clung atomic.Int64 // lost: calls to a lost shard; clung: those of them that took half of their time
+	latest                   atomic.Int64 // the longest time after a deadline, in nanoseconds
 }
 
-// A caller sends one pipeline after the other.
-type caller struct {
-	load     *load
-	pipeline *pipeline.Pipeline
-	random   *rand.Rand
-	own      int   // the first of the keys that only this caller counts
-	picked   []int // keys of the current call
-	incrs    []pipeline.Reply
-	expires  []pipeline.Reply
-	last     []int64 // what the caller saw of each key last
-	wrong    []bool  // keys with a finding, which would go on for ever
+// A tally is what the callers were told of the INCRBY 1 of one key.
+type tally struct{ acknowledged, unknown atomic.Int64 }
 
-	calls    int64
-	commands [classes]int64
-	overruns overruns
-	givenUp  int64 // calls that began and ended while they had to fail at once
-	clung    int64 // of these, those that took more than half of their time
+func (s *soak) newLoad(keys []string) *load {
+	return &load{soak: s, keys: keys, tallies: make([]tally, len(keys)), stop: make(chan struct{})}
 }
 
-func (l *load) start(client *cluster.Client, seed uint64) {
-	l.stop = make(chan struct{})
-	l.tallies = make([]tally, len(l.keys))
+func (l *load) start(seed uint64) {
 	for i := range l.settings.callers {
-		c := &caller{
-			load: l, pipeline: pipeline.New(client), random: rand.New(rand.NewPCG(seed, uint64(i))),
-			incrs: make([]pipeline.Reply, l.settings.perCall), expires: make([]pipeline.Reply, l.settings.perCall),
-			own: l.settings.keys + i*l.settings.own, last: make([]int64, len(l.keys)), wrong: make([]bool, len(l.keys)),
-		}
-		l.callers = append(l.callers, c)
+		c := &caller{load: l, pipeline: pipeline.New(l.client), random: rand.New(rand.NewPCG(seed, uint64(i))), last: make([]int64, len(l.keys))}
 		l.wait.Go(c.run)
 	}
 }
@@ -70,136 +50,117 @@ func (l *load) end() {
 	l.wait.Wait()
 }
 
+// A caller sends one pipeline after the other.
+type caller struct {
+	*load
+	pipeline *pipeline.Pipeline
+	random   *rand.Rand
+	last     []int64 // the total that the caller saw of each key last
+}
+
 func (c *caller) run() {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+	next := time.NewTicker(pause)
+	defer next.Stop()
 	for {
 		select {
-		case <-c.load.stop:
+		case <-c.stop:
 			return
-		case <-pause.C:
+		case <-next.C:
+			c.call()
 		}
-		c.call()
-		pause.Reset(c.load.settings.pause)
 	}
 }
 
+// call counts different keys, as two INCRBY of one key could change places if only the first is refused.
 func (c *caller) call() {
-	p, l := c.pipeline, c.load
+	p := c.pipeline
 	p.Reset()
-	c.pick()
-	for i, key := range c.picked {
-		c.incrs[i] = p.IncrBy(l.keys[key], 1)
-		c.expires[i] = p.Expire(l.keys[key], time.Hour)
+	picked := c.random.Perm(len(c.keys))[:keysPerCall]
+	var replies [2 * keysPerCall]pipeline.Reply
+	for i, key := range picked {
+		replies[2*i] = p.IncrBy(c.keys[key], 1)
+		replies[2*i+1] = p.Expire(c.keys[key], time.Hour)
 	}
-	givenUp := l.givenUp.Load()
-	began := time.Now()
-	deadline := began.Add(l.settings.deadline)
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	lost, began := c.soak.lost.Load(), time.Now()
+	ctx, cancel := context.WithDeadline(context.Background(), began.Add(c.settings.deadline))
 	err := p.Do(ctx)
-	returned := time.Now()
+	took := time.Since(began)
 	cancel()
-	c.calls++
-	if givenUp && l.givenUp.Load() {
-		c.givenUp++
-		if returned.Sub(began) > l.settings.deadline/2 {
-			c.clung++
+	c.calls.Add(1)
+	if late := took - c.settings.deadline; late > 0 {
+		c.late.Add(1)
+		for worst := c.latest.Load(); int64(late) > worst && !c.latest.CompareAndSwap(worst, int64(late)); worst = c.latest.Load() {
 		}
 	}
-	if by := returned.Sub(deadline); by > 0 {
-		c.overruns.add(overrun{by, returned.Sub(l.began), *l.during.Load()})
+	if lost && c.soak.lost.Load() {
+		c.load.lost.Add(1)
+		if took > c.settings.deadline/2 {
+			c.clung.Add(1)
+		}
 	}
-	c.judge(err)
+	c.judge(err, picked, replies[:])
 }
 
-// pick chooses different keys: two INCRBY of one key could change places if
-// only the first is refused.
-func (c *caller) pick() {
-	s := c.load.settings
-	c.picked = c.picked[:0]
-	c.pickFrom(c.own, c.own+s.own, s.ownPerCall())
-	c.pickFrom(0, s.keys, s.perCall-s.ownPerCall())
-}
-
-func (c *caller) pickFrom(from, to, n int) {
-	for n += len(c.picked); len(c.picked) < n; {
-		if key := from + c.random.IntN(to-from); !slices.Contains(c.picked, key) {
-			c.picked = append(c.picked, key)
+// judge looks at how each command of a call ended.
+func (c *caller) judge(err error, picked []int, replies []pipeline.Reply) {
+	failed := false
+	for i, r := range replies {
+		o := outcomeOf(r.Err())
+		failed = failed || o != acknowledged
+		if o == impossible {
+			c.found("a command ends in none of the four ways: %v", r.Err())
 		}
+		if i%2 == 0 {
+			c.count(picked[i/2], o, r)
+		}
+	}
+	var typed *redislanes.PipelineError
+	if (err != nil) != failed || err != nil && !errors.As(err, &typed) {
+		c.found("Do returned %v, and a command failed: %t", err, failed)
 	}
 }
 
-// judge puts every command of the call into its class.
-func (c *caller) judge(err error) {
-	l, all := c.load, true
-	for i, key := range c.picked {
-		incr, expire := c.class(c.incrs[i], "INCRBY"), c.class(c.expires[i], "EXPIRE")
-		all = all && incr == acknowledged && expire == acknowledged
-		if expire == acknowledged {
-			c.expired(i, key)
+func (c *caller) count(key int, o outcome, incr pipeline.Reply) {
+	switch o {
+	case unknown, impossible:
+		c.tallies[key].unknown.Add(1)
+	case acknowledged:
+		c.tallies[key].acknowledged.Add(1)
+		total, err := incr.Int()
+		if err != nil || total <= c.last[key] && c.lossless.Load() {
+			c.found("INCRBY of %s: a caller got %d (%v) after %d", c.keys[key], total, err, c.last[key])
 		}
-		if incr == acknowledged {
-			c.counted(i, key)
-		}
-		l.tallies[key].count(incr)
+		c.last[key] = total
 	}
-	var failed *redislanes.PipelineError
+}
+
+// An outcome is how a command ended.
+type outcome int
+
+const (
+	acknowledged outcome = iota
+	unknown
+	notRun     // refused or not sent
+	impossible // none of these, or two at once
+)
+
+func outcomeOf(err error) outcome {
+	isUnknown, ranNot := errors.Is(err, redislanes.ErrUnknownOutcome), errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused)
 	switch {
-	case err == nil && !all:
-		l.findings.addf("Do returned nil, although a command failed")
-	case err != nil && all:
-		l.findings.addf("Do returned an error, although no command failed: %v", err)
-	case err != nil && !errors.As(err, &failed):
-		l.findings.addf("Do returned an error that is no redislanes.PipelineError: %v", err)
+	case err == nil:
+		return acknowledged
+	case isUnknown == ranNot:
+		return impossible
+	case isUnknown:
+		return unknown
 	}
+	return notRun
 }
 
-func (c *caller) class(r pipeline.Reply, name string) class {
-	err := r.Err()
-	class := classify(err)
-	c.commands[class]++
-	if class == noClass {
-		c.load.findings.addf("%s: an error in no class: %v", name, err)
+// violation compares a key's value with what the callers were told; "" if they agree.
+func violation(key string, value, acknowledged, unknown int64, lossless bool) string {
+	if value <= acknowledged+unknown && (value >= acknowledged || !lossless) {
+		return ""
 	}
-	return class
-}
-
-// counted looks at the reply of an INCRBY that was acknowledged, and has not
-// been counted yet.
-func (c *caller) counted(i, key int) {
-	n, err := c.incrs[i].Int()
-	name := c.load.keys[key]
-	if err != nil {
-		c.load.findings.addf("INCRBY: a reply that is no integer: %v", err)
-		return
-	}
-	if n <= c.last[key] {
-		c.load.strict.addf("INCRBY of %s: a caller got %d after %d", name, n, c.last[key])
-	}
-	c.last[key] = n
-	if key < c.own || key >= c.own+c.load.settings.own || c.wrong[key] {
-		return
-	}
-	// Nobody else counts this key, so that the invariant holds for each reply:
-	// it finds what the unknown outcomes of many callers hide at the end.
-	acknowledged, unknown := c.load.tallies[key].told()
-	if v := violation(name, n, acknowledged+1, unknown, false); v != "" {
-		c.wrong[key] = true
-		c.load.findings.addf("INCRBY returned %s", v)
-	} else if v := violation(name, n, acknowledged+1, unknown, true); v != "" {
-		c.load.strict.addf("INCRBY returned %s", v)
-	}
-}
-
-// expired looks at the reply of an EXPIRE that was acknowledged. It must find
-// the key if the caller has counted it in an earlier call.
-func (c *caller) expired(i, key int) {
-	switch n, err := c.expires[i].Int(); {
-	case err != nil:
-		c.load.findings.addf("EXPIRE: a reply that is no integer: %v", err)
-	case n != 0 && n != 1:
-		c.load.findings.addf("EXPIRE: got %d, want 0 or 1", n)
-	case n == 0 && c.last[key] > 0:
-		c.load.strict.addf("EXPIRE did not find %s, which a caller had counted to %d", c.load.keys[key], c.last[key])
-	}
+	return fmt.Sprintf("%s = %d: acknowledged %d, unknown %d, lossless %t", key, value, acknowledged, unknown, lossless)
 }

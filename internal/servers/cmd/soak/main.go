@@ -1,41 +1,26 @@
-// Command soak keeps callers on a real Redis Cluster under load while it
-// injects faults, and compares what the callers were told with what Redis
-// holds:
+// Command soak keeps callers on a real Redis Cluster under load while it injects faults, and
+// compares what the callers were told with what Redis holds:
 //
 //	go run ./internal/servers/cmd/soak -for 10m -seed 1
 //
-// It starts the cluster itself, opens one cluster.Client and lets -callers
-// goroutines send pipelines of INCRBY and EXPIRE, each with a deadline. Every
-// command must end in exactly one class: acknowledged, outcome unknown, or not
-// executed. Faults come one after another, by -seed: slots that move, failovers,
-// stopped, killed and sleeping nodes, closed connections, links that carry little,
-// shards that are lost, and addresses of killed nodes at which a server without
-// cluster mode answers, or one that hangs up after the greeting.
+// It starts the cluster, opens one cluster.Client and lets callers send pipelines of INCRBY and
+// EXPIRE, each with a deadline. Faults come one after another, chosen by -seed: slots that move,
+// failovers, stopped, killed and sleeping nodes, closed connections, shards that are lost, and a
+// server without cluster mode at the address of a killed node.
 //
-// The time is divided into episodes with keys of their own. At the end of each,
-// every key must hold
+// The time is divided into episodes with keys of their own. At the end of each, every key holds
 //
 //	acknowledged <= value <= acknowledged + unknown
 //
-// where the lower bound is dropped once something has happened that lets
-// Redis, whose replication is asynchronous, lose acknowledged writes: a
-// failover other than a graceful one, a kill, or a stall that may cause a
-// failover. In a lossless episode no such fault is injected. Half of a
-// call's keys are counted by its caller alone, so that the invariant is checked
-// with every reply, too.
+// The lower bound is dropped once a fault lets Redis lose acknowledged writes: a failover that is
+// not graceful, a kill, or a stall that may cause a failover. Half of the episodes are lossless:
+// they have no such fault.
 //
-// Calls that return after their deadlines are counted but do not fail the run,
-// since a busy machine makes anything late: the line "bare waits" says by how
-// much goroutines were late that did nothing but wait for a context.
-//
-// The same seed and settings give the same faults in the same order in each
-// episode; how many of them an episode has time for depends on the machine.
-//
-// The exit status is 1 if the invariant was violated, a command was in no
-// class, a server in another's place was given keys or dialled without end, calls
-// clung to a lost shard, the client left goroutines or memory behind, or the run itself
-// failed; a cluster that does not become healthy again is such a failure.
-// Ctrl-C ends the run early, with a report; a second one ends it at once.
+// The exit status is 1 if a key violates its bounds, a command ends in none of the four ways, a
+// server in another's place is given keys, calls cling to a lost shard, the client leaves
+// goroutines or memory behind, or the cluster does not become healthy again. Calls that return
+// after their deadlines are reported only, beside goroutines that do nothing but wait for a
+// context: a busy machine makes anything late.
 package main
 
 import (
@@ -45,39 +30,92 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes/pool"
 )
 
-func main() { os.Exit(command(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(command(os.Args[1:], os.Stdout)) }
 
 // command returns the exit status.
-func command(args []string, stdout, stderr io.Writer) int {
-	s, err := parseSettings(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
+func command(args []string, out io.Writer) int {
+	s, err := parseSettings(args, out)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		return 0
-	}
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
+	case err != nil:
+		_, _ = fmt.Fprintln(out, "soak:", err)
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // so that the second Ctrl-C ends it at once
-	r, err := run(ctx, s, stdout)
+	r, err := run(context.Background(), s, out)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "soak:", err)
+		_, _ = fmt.Fprintln(out, "soak:", err)
 		return 1
 	}
-	r.print(stdout)
-	if s.report != "" {
-		if err := r.save(s.report); err != nil {
-			_, _ = fmt.Fprintln(stderr, "soak:", err)
-			return 1
-		}
-	}
-	if len(r.Failures) > 0 {
+	r.print(out)
+	if len(r.failures) > 0 {
 		return 1
 	}
 	return 0
+}
+
+// settings are what the flags say.
+type settings struct {
+	total, episode time.Duration
+	seed           uint64
+	pool           string
+	callers        int
+	deadline       time.Duration
+	kinds          []kind // of faults; none: all
+}
+
+// pools are the values of -pool.
+var pools = map[string]pool.Config{"fixed": pool.Fixed{}, "adaptive": pool.Adaptive{}, "laned": pool.Laned{}}
+
+func parseSettings(args []string, out io.Writer) (settings, error) {
+	var s settings
+	f := flag.NewFlagSet("soak", flag.ContinueOnError)
+	f.SetOutput(out)
+	f.DurationVar(&s.total, "for", 10*time.Minute, "how long; a fault that is under way is finished")
+	f.DurationVar(&s.episode, "episode", 30*time.Second, "length of an episode, at most half of -for")
+	f.Uint64Var(&s.seed, "seed", 1, "seed of the faults")
+	f.StringVar(&s.pool, "pool", "laned", "kind of the pools: fixed, adaptive or laned")
+	f.IntVar(&s.callers, "callers", 32, "number of callers")
+	f.DurationVar(&s.deadline, "deadline", 100*time.Millisecond, "deadline of a call")
+	only := f.String("faults", "", "the only faults, such as kill,reshard; default all")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	s.episode = min(s.episode, s.total/2)
+	for name := range strings.SplitSeq(*only, ",") {
+		if name != "" {
+			s.kinds = append(s.kinds, kind(name))
+		}
+	}
+	return s, s.validate(f.Args())
+}
+
+func (s settings) validate(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("argument %q: want flags only", rest[0])
+	case s.total < time.Second:
+		return fmt.Errorf("-for = %v: want at least 1s", s.total)
+	case s.episode <= 0:
+		return fmt.Errorf("-episode = %v: must be positive", s.episode)
+	case s.callers < 1:
+		return fmt.Errorf("-callers = %d: must be positive", s.callers)
+	case s.deadline <= 0:
+		return fmt.Errorf("-deadline = %v: must be positive", s.deadline)
+	case pools[s.pool] == nil:
+		return fmt.Errorf("-pool = %q: want fixed, adaptive or laned", s.pool)
+	}
+	for _, k := range s.kinds {
+		if !slices.Contains(lossyKinds, k) {
+			return fmt.Errorf("-faults: %q: want some of %v", k, lossyKinds)
+		}
+	}
+	return nil
 }

@@ -5,135 +5,208 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
 
+const (
+	startTime = 60 * time.Second
+
+	// servedTime is how long after the cluster is healthy the client must serve all keys.
+	servedTime = 10 * time.Second
+
+	slots       = 50 // that hold keys
+	keysPerSlot = 4  // so that a slot can be half on its way
+)
+
 // A soak is one run.
 type soak struct {
+	ctx      context.Context // of the run
 	settings settings
 	log      io.Writer
 	began    time.Time
-	group    group
 	cluster  *servers.Cluster
 	client   *cluster.Client
-	tags     []string // of keys; each in a slot of its own
-	during   atomic.Pointer[string]
-	givenUp  atomic.Bool // a shard has been lost for so long that its calls must fail at once
-	detours  detours
-	findings findings
-	report   *report
+	tags     []string    // of keys, each in a slot of its own
+	lost     atomic.Bool // a shard has been lost for so long that its calls must fail at once
+	lossless atomic.Bool // Redis cannot have lost an acknowledged write in this episode
+
+	mu     sync.Mutex // guards report.failures
+	report *report
 }
 
-const startTime = 60 * time.Second
-
-// run does everything but printing the report. The error says that it could
-// not even begin.
+// run does everything except printing the report. The error says why it could not begin.
 func run(ctx context.Context, set settings, log io.Writer) (*report, error) {
-	s := &soak{settings: set, log: log, began: time.Now(), group: ownGroup(), report: newReport(set)}
+	s := &soak{ctx: ctx, settings: set, log: log, began: time.Now(), tags: redistest.KeysInSlots(slots, "soak"), report: &report{settings: set, faults: make(map[kind]int)}}
 	starting, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	err := s.group.apart(func() (err error) {
-		s.cluster, err = servers.LaunchCluster(starting, set.cluster())
-		return err
-	})
-	if err != nil {
+	var err error
+	if s.cluster, err = servers.LaunchCluster(starting, servers.Options{Primaries: 3, Replicas: 1, NodeTimeout: nodeTimeout}); err != nil {
 		return nil, err
 	}
 	defer s.cluster.Close()
-	s.tags = redistest.KeysInSlots(set.slots(), "soak")
-	s.mark("nothing")
-	s.report.Before = settle(0)
-	if err := s.open(starting); err != nil {
+	before := measure(0)
+	if s.client, err = (cluster.Config{Pool: pools[set.pool]}).New(starting, s.cluster.Addrs()); err != nil {
 		return nil, err
 	}
 	s.began = time.Now()
-	sampler := startSampler(s.began, &s.during)
-	s.logf("%d primaries with %d replicas each at %s, seed %d", set.primaries, set.replicas, strings.Join(s.cluster.Addrs(), " "), set.seed)
-	s.episodes(ctx)
-	sampler.end(s.report)
-	s.report.Seconds = time.Since(s.began).Seconds()
-	s.report.Stats = clientStats(s.client.Stats())
+	s.logf("cluster at %s, seed %d", strings.Join(s.cluster.Addrs(), " "), set.seed)
+	waits := s.report.bareWaits.watch()
+	s.episodes()
+	waits()
+	s.report.took, s.report.stats = time.Since(s.began), s.client.Stats()
 	if err := s.client.Close(); err != nil {
-		s.findings.addf("closing the client: %v", err)
+		s.found("closing the client: %v", err)
 	}
-	s.client = nil
-	s.report.After = settle(s.report.Before.Goroutines)
-	s.report.Findings = s.findings.list()
-	s.report.judge()
+	s.report.judge(before, measure(before.goroutines))
 	return s.report, nil
-}
-
-func (s *soak) open(ctx context.Context) error {
-	config, err := s.settings.poolConfig()
-	if err != nil {
-		return err
-	}
-	s.client, err = cluster.Config{Pool: config, Dialer: lanes.Dialer{NetDial: s.detours.dial}}.New(ctx, s.cluster.Addrs())
-	return err
 }
 
 func (s *soak) logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.log, "%8.3fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// mark notes what is under way, for calls that overrun meanwhile.
-func (s *soak) mark(what string) { s.during.Store(&what) }
+// found notes what makes the run fail.
+func (s *soak) found(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.fail(format, args...)
+}
 
-// episodes runs until the time is over, the context ends or the run fails.
-func (s *soak) episodes(ctx context.Context) {
+// episodes runs until the time is over, the context ends, or an episode cannot go on.
+func (s *soak) episodes() {
 	end := s.began.Add(s.settings.total)
-	for number := 1; ctx.Err() == nil && time.Now().Before(end); number++ {
-		e := s.newEpisode(number)
+	for number := 1; s.ctx.Err() == nil && time.Now().Before(end); number++ {
 		until := time.Now().Add(s.settings.episode)
 		if until.After(end) {
 			until = end
 		}
-		if err := e.run(ctx, until); err != nil {
+		if err := s.runEpisode(number, until); err != nil {
 			s.logf("episode %d failed: %v", number, err)
-			s.report.Errors = append(s.report.Errors, fmt.Sprintf("episode %d: %v", number, err))
+			s.found("episode %d: %v", number, err)
 			return
 		}
 	}
-	if ctx.Err() != nil {
-		s.report.Interrupted = true
-	}
 }
 
-// The client has to serve all keys this long after the cluster is healthy.
-const servedTime = 10 * time.Second
+// runEpisode keeps up the load and injects faults until the time comes, and checks the keys.
+func (s *soak) runEpisode(number int, until time.Time) error {
+	keys := make([]string, slots*keysPerSlot)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("{%s}:%d:%d", s.tags[i%slots], number, i/slots)
+	}
+	p, l := newPlan(s.settings, number), s.newLoad(keys)
+	s.logf("episode %d, lossy %t", number, p.lossy)
+	s.lossless.Store(true)
+	l.start(s.settings.seed<<16 + uint64(number))
+	s.served(keys)
+	var err error
+	for err == nil && s.ctx.Err() == nil && time.Now().Before(until) {
+		err = s.disturb(p.next(), keys)
+	}
+	l.end()
+	s.report.add(l)
+	if err != nil {
+		return err
+	}
+	if err := s.healthy(); err != nil {
+		return err
+	}
+	return s.check(number, l)
+}
 
-// served sends a command for every key until all are acknowledged, and returns
-// how long that took.
-func (s *soak) served(keys []string) time.Duration {
+// disturb injects one fault, waits until the cluster is healthy and the client serves it, and lets
+// the load go on for a while.
+func (s *soak) disturb(f fault, keys []string) error {
+	before, err := s.look()
+	if err != nil {
+		return err
+	}
+	fit := before.fit(f.kind)
+	if len(fit) == 0 {
+		return fmt.Errorf("%s: no node is fit: primaries of the nodes: %v", f, before.primary)
+	}
+	if f.mayLose() {
+		s.lossless.Store(false)
+	}
+	node := fit[f.pick%len(fit)]
+	s.report.faults[f.kind]++
 	began := time.Now()
-	limit := time.NewTimer(servedTime)
-	defer limit.Stop()
-	again := time.NewTicker(time.Millisecond)
-	defer again.Stop()
-	p := pipeline.New(s.client)
+	injected := s.inject(f, before, node, keys)
+	took := time.Since(began)
+	if err := s.healthy(); err != nil {
+		return fmt.Errorf("after %s: %w", f, err)
+	}
+	served := s.served(keys)
+	s.report.worstServed = max(s.report.worstServed, served)
+	s.logf("%s, node %d: took %v, served after %v, error %v", f, node, took.Round(time.Millisecond), served.Round(time.Millisecond), injected)
+	after, err := s.look()
+	if err != nil {
+		return err
+	}
+	if s.lossless.Load() && after.epoch-before.epoch > mostEpochs(f) {
+		s.lossless.Store(false)
+		s.logf("an unexpected election: acknowledged writes may be lost")
+	}
+	s.pass(f.quiet)
+	return nil
+}
+
+func (s *soak) look() (view, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, stepTime)
+	defer cancel()
+	return look(ctx, s.cluster.Nodes())
+}
+
+// served sends a command for every key until all are acknowledged, and returns how long that took.
+func (s *soak) served(keys []string) time.Duration {
+	p, began := pipeline.New(s.client), time.Now()
 	for {
 		p.Reset()
 		for _, key := range keys {
 			p.Expire(key, time.Hour)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), max(s.settings.deadline, 100*time.Millisecond))
+		ctx, cancel := context.WithTimeout(s.ctx, max(s.settings.deadline, 100*time.Millisecond))
 		err := p.Do(ctx)
 		cancel()
-		if err == nil {
-			return time.Since(began)
+		took := time.Since(began)
+		if err == nil || s.ctx.Err() != nil {
+			return took
 		}
-		select {
-		case <-again.C:
-		case <-limit.C:
-			s.findings.addf("the client does not serve all keys %v after the cluster was healthy: %v", servedTime, err)
-			return time.Since(began)
+		if took > servedTime {
+			s.found("the client does not serve all keys %v after the cluster was healthy: %v", servedTime, err)
+			return took
+		}
+		s.pass(time.Millisecond)
+	}
+}
+
+// check compares what Redis holds with what the callers were told.
+func (s *soak) check(number int, l *load) error {
+	ctx, cancel := context.WithTimeout(s.ctx, stepTime)
+	defer cancel()
+	values, err := values(ctx, s.cluster.Nodes(), l.keys)
+	if err != nil {
+		return err
+	}
+	lossless := s.lossless.Load()
+	for i, key := range l.keys {
+		t := &l.tallies[i]
+		if v := violation(key, values[i], t.acknowledged.Load(), t.unknown.Load(), lossless); v != "" {
+			s.logf("VIOLATION, %s", v)
+			s.found("violation: %s", v)
 		}
 	}
+	s.report.checked += len(values)
+	if lossless {
+		s.report.bothBounds += len(values)
+	}
+	s.logf("episode %d: %d keys checked, lossless %t", number, len(values), lossless)
+	return nil
 }
