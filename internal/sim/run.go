@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -23,10 +22,6 @@ type Failure struct {
 
 // Trace makes worlds print the errors and the log of their clients.
 var Trace bool
-
-// drawn is how many random numbers are drawn before a world begins: where each run of a seed
-// is the same, runs with other numbers differ.
-var drawn int
 
 // Run makes the world of a seed. It returns what is wrong with it, nil if nothing is, and
 // its history.
@@ -54,9 +49,6 @@ func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
-		for range drawn {
-			_ = rand.Uint64()
-		}
 		failure.History = live(seed, settings, schedule)
 	})
 	failure.Judge, failure.Sentence = judged(failure.History)
