@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -131,8 +130,5 @@ func (x *retry) inOutage(i int, because why, t outage, now time.Time) attempt.St
 	if replica != nil && !slices.Contains(x.avoid, replica) {
 		x.avoid = append(x.avoid, replica)
 	}
-	return t.Next(replica != nil || x.givesUpReplicas, now, x.budget, x.client.cfg.RetryWindow)
+	return t.Next(replica != nil, now, x.budget, x.client.cfg.RetryWindow)
 }
-
-// errSilent is why a replica's answer is not waited for any more.
-var errSilent = errors.New("the replica is silent")

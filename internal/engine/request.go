@@ -191,16 +191,6 @@ func (r *Request) onlyReads(i int) bool {
 	return r.marks[i]&both == both
 }
 
-// repeatable reports whether all commands may run twice.
-func (r *Request) repeatable() bool {
-	for _, m := range r.marks {
-		if m&markRepeatable == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
 // reads, as slow, and by what it is, as [Request.Expiry].
 func (r *Request) Mark(i int, t command.Traits) {

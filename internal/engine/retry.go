@@ -27,19 +27,17 @@ type retry struct {
 	execution *execution
 	how       How
 
-	histories       []history                 // of each command; the request's, too
-	bySlot          map[int32]route           // of MOVED, and of replicas
-	byKey           map[string]route          // of ASK, which is about one key only
-	moves           []move                    // what the MOVED that were judged last said
-	places          map[slots.NodeAddr]string // that redirects lead to, see placeOf
-	avoid           []*node                   // replicas that have not answered
-	givesUpReplicas bool                      // while giveUpReplicas judges what replicas have not answered
+	histories []history                 // of each command; the request's, too
+	bySlot    map[int32]route           // of MOVED, and of replicas
+	byKey     map[string]route          // of ASK, which is about one key only
+	moves     []move                    // what the MOVED that were judged last said
+	places    map[slots.NodeAddr]string // that redirects lead to, see placeOf
+	avoid     []*node                   // replicas that have not answered
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next attempt, in order
 	later    []int         // those that wait until due, in order
 	due      time.Time     // unless later is empty
-	patience time.Time     // until when replicas may be silent; zero: for ever
 	sent     time.Time     // when the last attempt was made
 	budget   time.Duration // what the context left when the first trip had ended with an error
 
@@ -90,28 +88,19 @@ func (x *retry) begin(ctx context.Context) {
 		}
 	}
 	x.budget = timeLeft(ctx, r.began)
-	if x.budget < math.MaxInt64 && x.how.Replicas && r.repeatable() {
-		x.patience = r.began.Add(x.budget / 2)
-	}
 }
 
 // wait returns when a trip has ended, when something is due, or at the
 // context's end.
 func (x *retry) wait(ctx context.Context) {
 	e := x.execution
-	until := x.due
-	if len(x.later) == 0 {
-		until = x.patience
-	} else if !x.patience.IsZero() && e.open && x.patience.Before(until) {
-		until = x.patience
-	}
 	if !e.open {
-		_ = x.client.wait(ctx, time.Until(until), x.moved)
+		_ = x.client.wait(ctx, time.Until(x.due), x.moved)
 		return
 	}
 	var due <-chan time.Time
-	if !until.IsZero() {
-		timer := time.NewTimer(time.Until(until))
+	if len(x.later) > 0 {
+		timer := time.NewTimer(time.Until(x.due))
 		defer timer.Stop()
 		due = timer.C
 	}
@@ -119,12 +108,6 @@ func (x *retry) wait(ctx context.Context) {
 		e.leave(err)
 	} else if complete {
 		e.open = false
-	}
-	if !x.patience.IsZero() && e.open && !e.abandoned && !time.Now().Before(x.patience) {
-		if x.asksReplica() {
-			x.giveUpReplicas()
-		}
-		x.patience = time.Time{}
 	}
 }
 
@@ -143,12 +126,6 @@ func (x *retry) moved() bool {
 
 func movedBetween(then, now *topology, slot int32) bool {
 	return now.Map != then.Map && now.Primary(slot) != then.Primary(slot)
-}
-
-// asksReplica tells whether a replica has not answered yet.
-func (x *retry) asksReplica() bool {
-	e := x.execution
-	return slices.ContainsFunc(e.trips[e.settled:e.used], func(t *trip) bool { return t.replica != nil && !t.Complete() })
 }
 
 // judgeEnded judges the commands that have no trip, and those of trips that have
@@ -358,25 +335,4 @@ func (x *retry) reclaim() {
 	e.reclaimed += e.used - needed
 	e.used, e.settled = needed, needed
 	x.many = 2 * needed
-}
-
-// giveUpReplicas lets the primary answer what no replica has answered, while
-// there is still time. Only commands that may run twice come here.
-func (x *retry) giveUpReplicas() {
-	x.how.Replicas = false
-	x.judgeEnded()
-	x.givesUpReplicas = true
-	old := x.execution
-	old.abandon(errSilent)
-	old.observed.endGroups(old)
-	x.execution = x.request.begin()
-	x.execution.table = old.table
-	x.execution.reclaimed = old.used + old.reclaimed
-	for _, t := range old.trips[old.settled:old.used] {
-		if !t.judged {
-			t.judged = true
-			x.judgeAll(t.commands)
-		}
-	}
-	x.givesUpReplicas = false
 }

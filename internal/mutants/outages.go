@@ -110,16 +110,8 @@ var outages = []promise{
 		{fault: "another server's map changes the replica of a slot", at: "internal/slots.Table.sortReplicas",
 			by: instead("strings.Compare(a.Addr(), b.Addr())", "0 * strings.Compare(a.Addr(), b.Addr())"), tests: "./internal/slots TestReplicaOfASlot"},
 	}},
-	{"a slow or refusing replica leaves time for the primary", []mutant{
-		{fault: "a slow primary is asked twice where no replica was", at: "internal/engine.retry.wait",
-			by: always("asksReplica"), tests: "./cluster TestSlowPrimaryWithoutReplicas"},
-		{fault: "a silent replica takes the whole deadline", at: "internal/engine.retry.wait",
-			by: never("asksReplica"), tests: "./cluster TestSecondaryFallsBack/silent"},
+	{"a refusing replica leaves time for the primary", []mutant{
 		{fault: "a replica that refuses is asked again", at: "internal/engine.retry.inOutage",
-			by: instead("replica != nil || x.givesUpReplicas", "x.givesUpReplicas"), tests: "./cluster TestSecondaryFallsBack/LOADING"},
-		{fault: "a primary that is slow is taken for a silent replica", at: "internal/engine.retry.asksReplica",
-			by: instead("t.replica != nil", "true"), tests: "./cluster TestSlowPrimaryIsAskedOnce"},
-		{fault: "a read that falls to its primary leaves a silent replica the whole deadline", at: "internal/engine.retry.target",
-			by: begins("x.patience = time.Time{}"), tests: "./cluster TestSilentReplicaBesideADeadOne"},
+			by: instead("t.Next(replica != nil, now, x.budget, x.client.cfg.RetryWindow)", "t.Next(false, now, x.budget, x.client.cfg.RetryWindow)"), tests: "./cluster TestSecondaryFallsBack/LOADING"},
 	}},
 }
