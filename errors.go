@@ -63,15 +63,14 @@ var (
 
 	// ErrShared refuses a command that needs a dedicated connection and came to a shared one:
 	//
-	//   - a command that changes the state of its connection: MULTI, WATCH, SELECT, SUBSCRIBE and others,
+	//   - a command that changes the state of its connection: MULTI, WATCH, SELECT and others,
 	//   - WAIT and WAITAOF, which wait for the writes of their own connection,
 	//   - in a pipeline, a command that may block: BLPOP, XREAD with BLOCK and others.
 	//
 	// Use radix.WithConn for a dedicated connection, or Client.Do for a command that blocks.
-	// Everywhere, ErrShared refuses commands that are not answered with one reply: CLIENT REPLY,
-	// REPLCONF, SYNC and PSYNC. Use a connection of radix.Dialer for them. Inside radix.WithConn, it
-	// refuses SUBSCRIBE and MONITOR after a command that changes the connection. It wraps
-	// [ErrNotSent].
+	// Everywhere, also inside radix.WithConn, ErrShared refuses commands that are not answered with
+	// one reply: SUBSCRIBE, MONITOR, CLIENT REPLY, REPLCONF, SYNC and PSYNC. Use a connection of
+	// Client.Dial for them. It wraps [ErrNotSent].
 	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn for a dedicated one: %w", ErrNotSent)
 )
 

@@ -41,7 +41,6 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // until the context ends:
 //
 //   - a command that blocks without a timeout,
-//   - a subscriber,
 //   - a call that waits for a connection of a full pool,
 //   - inside radix.WithConn, a command that the client does not know: it asks COMMAND INFO about a
 //     module's command when that is used for the first time,
@@ -52,10 +51,8 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // connection. It also refuses WAIT and WAITAOF, which wait for the writes of their own
 // connection.
 //
-// Inside radix.WithConn, SUBSCRIBE and MONITOR dial a connection of radix's. It replaces the
-// dedicated one until the function returns, so send them before commands that change the
-// connection, such as MULTI, WATCH and SELECT. On it, EncodeDecode with a nil first argument reads
-// what arrives without a command.
+// SUBSCRIBE and MONITOR need a connection of [Client.Dial]. They are refused everywhere, also
+// inside radix.WithConn.
 //
 // All commands without a key go to the same node, the owner of the lowest slot, as long as it
 // is in the map and not down. So EVALSHA without keys finds the script of SCRIPT LOAD, CONFIG

@@ -172,21 +172,12 @@ func TestScriptsMayGetADedicatedConnection(t *testing.T) {
 
 // blockers keep a connection for as long as they like.
 var blockers = map[string]func() radix.Action{
-	"BLPOP":     func() radix.Action { return radix.Cmd(nil, "BLPOP", "list{k}", "30") },
-	"subscribe": func() radix.Action { return radix.WithConn("k", subscribeFor30s) },
-	"nobody":    nil,
-}
-
-func subscribeFor30s(ctx context.Context, conn radix.Conn) error {
-	if err := subscribe(ctx, conn); err != nil {
-		return err
-	}
-	time.Sleep(30 * time.Second)
-	return nil
+	"BLPOP":  func() radix.Action { return radix.Cmd(nil, "BLPOP", "list{k}", "30") },
+	"nobody": nil,
 }
 
 // TestRefusedDialsBesideBlockedConnections: the only connections that are left are in use by
-// commands and subscribers that wait for data, and the server refuses others, as without room for
+// commands that wait for data, and the server refuses others, as without room for
 // more clients. Calls fail as they do if no connection is left, also without a deadline. When such
 // a connection is returned, it serves the next call.
 func TestRefusedDialsBesideBlockedConnections(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -56,17 +55,6 @@ func (e endless) silent(client radix.Client, action radix.Action) error {
 	return client.Do(e.ctx, action)
 }
 
-// subscribed subscribes twice. The server falls silent before the second time.
-func (e endless) subscribed() error {
-	return e.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-		if err := conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "a"}, &resp3.RawMessage{}); err != nil {
-			return fmt.Errorf("on a healthy server: %w", err)
-		}
-		e.owner.Freeze()
-		return conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "b"}, &resp3.RawMessage{})
-	}))
-}
-
 func multiExec() radix.Action {
 	p := radix.NewPipeline()
 	for _, cmd := range [][]string{{"MULTI"}, {"INCR", "k"}, {"EXEC"}} {
@@ -96,10 +84,8 @@ var endlessCalls = map[string]func(e endless) error{
 	"XREAD BLOCK": func(e endless) error {
 		return e.silent(e, radix.Cmd(nil, "XREAD", "BLOCK", "1000", "STREAMS", "x{k}", "0"))
 	},
-	"BLPOP of a node":        func(e endless) error { return e.silent(e.nodeClient(), radix.Cmd(nil, "BLPOP", "list{k}", "1")) },
-	"a node":                 func(e endless) error { return e.silent(e.nodeClient(), radix.Cmd(nil, "PING")) },
-	"SUBSCRIBE":              func(e endless) error { return e.silent(e, radix.WithConn("k", subscribe)) },
-	"SUBSCRIBE another time": endless.subscribed,
+	"BLPOP of a node": func(e endless) error { return e.silent(e.nodeClient(), radix.Cmd(nil, "BLPOP", "list{k}", "1")) },
+	"a node":          func(e endless) error { return e.silent(e.nodeClient(), radix.Cmd(nil, "PING")) },
 	"ForEachPrimary": func(e endless) error {
 		e.owner.Freeze()
 		return e.ForEachPrimary(e.ctx, func(ctx context.Context, node radix.Client) error {
@@ -112,10 +98,6 @@ var endlessCalls = map[string]func(e endless) error{
 		}
 		return e.Sync(e.ctx)
 	},
-}
-
-func subscribe(ctx context.Context, conn radix.Conn) error {
-	return conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "a"}, &resp3.RawMessage{})
 }
 
 // TestCallsEndWithoutADeadline: a call whose context has no end ends all the same if its server
@@ -225,25 +207,16 @@ func TestNewEndsWithoutADeadline(t *testing.T) {
 	}
 }
 
-// TestBlockingWithoutATimeout: a command that blocks without a timeout, and a subscriber, wait
-// for as long as their contexts last, also while the server is silent. What comes then
-// arrives.
+// TestBlockingWithoutATimeout: a command that blocks without a timeout waits for as long as its
+// context lasts, also while the server is silent. What comes then arrives.
 func TestBlockingWithoutATimeout(t *testing.T) {
 	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
 		t.Run(fmt.Sprintf("%T", kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newEndless(t, cluster.Config{Pool: kind})
 				var got []string
-				popped, heard := make(chan error, 1), make(chan error, 1)
+				popped := make(chan error, 1)
 				go func() { popped <- e.Do(t.Context(), radix.Cmd(&got, "BLPOP", "list{k}", "0")) }()
-				go func() {
-					heard <- e.nodeClient().Do(t.Context(), radix.WithConn("", func(ctx context.Context, conn radix.Conn) error {
-						if err := subscribe(ctx, conn); err != nil {
-							return err
-						}
-						return conn.EncodeDecode(ctx, nil, &resp3.RawMessage{})
-					}))
-				}()
 				time.Sleep(time.Minute)
 				e.owner.Freeze()
 				require.Error(t, e.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
@@ -251,9 +224,7 @@ func TestBlockingWithoutATimeout(t *testing.T) {
 				e.owner.Heal()
 				time.Sleep(10 * time.Second)
 				require.NoError(t, e.Do(t.Context(), radix.Cmd(nil, "RPUSH", "list{k}", "x")))
-				require.NoError(t, e.nodeClient().Do(t.Context(), radix.Cmd(nil, "PUBLISH", "a", "x")))
 				require.NoError(t, <-popped)
-				require.NoError(t, <-heard)
 				require.Equal(t, []string{"list{k}", "x"}, got)
 			})
 		})

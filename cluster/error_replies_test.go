@@ -196,12 +196,6 @@ func TestRefusalsOnEveryPath(t *testing.T) {
 		"WithConn of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
 			return n.Do(ctx, dedicatedCmd("k", "INCR", "k"))
 		},
-		"SSUBSCRIBE": func(ctx context.Context, c *cluster.Client, _ radix.Client) error {
-			return c.Do(ctx, dedicatedCmd("k", "SSUBSCRIBE", "k"))
-		},
-		"SSUBSCRIBE of a node": func(ctx context.Context, _ *cluster.Client, n radix.Client) error {
-			return n.Do(ctx, dedicatedCmd("k", "SSUBSCRIBE", "k"))
-		},
 	} {
 		for _, text := range []string{"LOADING Redis is loading", "BUSY Redis is busy", "CLUSTERDOWN The cluster is down"} {
 			t.Run(name+", "+text, func(t *testing.T) {

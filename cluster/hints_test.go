@@ -124,13 +124,10 @@ var sidePaths = map[string]sidePath{
 	"Do, dedicated, READONLY swallowed":   {replies("-READONLY You can't write against a read only replica.\r\n"), does(swallows(incrOn)), false},
 	"Do, blocking, unknown":               {replies(hangsUp), does(cmd("BLPOP", keyB, "1")), true},
 	"Do, unknown command":                 {nil, does(cmd("ACME.INCR", keyOf(1, 2))), false},
-	"stream": {replies(hangsUp), does(swallows(func(ctx context.Context, c radix.Conn) error {
-		_ = c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), nil)
-		return c.EncodeDecode(ctx, nil, new(resp3.RawMessage))
-	})), false},
-	"stream that is not to be had": {nil, does(dedicated(keyB, func(ctx context.Context, c radix.Conn) error {
-		return c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), nil)
-	})), true},
+	"Dial, dead": {nil, func(ctx context.Context, client *cluster.Client) error {
+		_, err := client.Dial(ctx, nodeB)
+		return err
+	}, true},
 	"pipeline, unknown": {replies(hangsUp), func(ctx context.Context, client *cluster.Client) error {
 		p := pipeline.New(client)
 		p.IncrBy(keyB, 1)
@@ -215,12 +212,8 @@ func TestWhatAsksForNoMap(t *testing.T) {
 		"a command that needs its connection": {replies(one), onB(cmd("SUBSCRIBE", "news")), true},
 		"the program's own error":             {replies(one), does(dedicated(keyB, func(context.Context, radix.Conn) error { return errors.New("own") })), true},
 		"the program's own error, of a node":  {replies(one), onB(dedicated("", func(context.Context, radix.Conn) error { return errors.New("own") })), true},
-		"no message in time": {replies(one), does(dedicated(keyB, func(ctx context.Context, c radix.Conn) error {
-			_ = c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), new(resp3.RawMessage))
-			return c.EncodeDecode(ctx, nil, new(resp3.RawMessage))
-		})), true},
-		"success":                           {replies(one), onB(incrB), false},
-		"success of a dedicated connection": {replies(one), does(dedicated(keyB, incrOn)), false},
+		"success":                             {replies(one), onB(incrB), false},
+		"success of a dedicated connection":   {replies(one), does(dedicated(keyB, incrOn)), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -203,6 +203,7 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 			{"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"}, {"QUIT"},
 		}},
 		{cause.ErrUnanswered, cause.ErrUnanswered, [][]string{ // radix.WithConn would not help
+			{"SUBSCRIBE", "c"}, {"MONITOR"},
 			{"CLIENT", "REPLY", "SKIP"}, {"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"SYNC"}, {"PSYNC", "?", "-1"},
 		}},
 	} {

@@ -122,8 +122,9 @@ func scan(ctx context.Context, client *cluster.Client) ([]string, error) {
 }
 
 func subscribe(ctx context.Context, client *cluster.Client, handle func(radix.PubSubMessage)) error {
-	conn, err := radix.PersistentPubSubConnConfig{}.New(ctx, func() (network, addr string, err error) {
-		return "tcp", client.Primary(0), nil // any node: PUBLISH reaches all of them
+	dialer := radix.Dialer{CustomConn: func(ctx context.Context, _, addr string) (radix.Conn, error) { return client.Dial(ctx, addr) }}
+	conn, err := radix.PersistentPubSubConnConfig{Dialer: dialer}.New(ctx, func() (network, addr string, err error) {
+		return "tcp", "", nil // any primary: PUBLISH reaches all nodes
 	})
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func errorsInside(ctx context.Context, t *testing.T, client *cluster.Client) {
 	require.NoError(t, client.Cmd(ctx, "DEL", "{shop}items").Err())
 }
 
-// TestSubscribe: messages arrive over radix's own connection, beside the client.
+// TestSubscribe: messages arrive over a connection of Client.Dial.
 func TestSubscribe(t *testing.T) {
 	servers := redistest.StartEmulated(t, 1)
 	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())

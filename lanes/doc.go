@@ -9,5 +9,5 @@
 // A [Dialer] has the settings of connections: credentials, TLS, timeouts, limits. A [Strategy]
 // chooses among the lanes to one server, which it sees as a [Set].
 //
-// Lanes do not carry pub/sub. Use a connection of radix for it.
+// Lanes do not carry pub/sub. Use a connection of cluster.Client.Dial for it.
 package lanes

@@ -83,7 +83,7 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 //     redislanes.ErrNotSent.
 //   - Calls that have not ended after the second fail with an error that wraps [redislanes.ErrClosed].
 //     A command that waits for data, such as BLPOP, then has an unknown outcome. Close takes
-//     the whole second while one runs, or while a call has a subscription.
+//     the whole second while one runs.
 //
 // Then it waits up to three seconds until no goroutine of the pool is left. A goroutine stays
 // behind if a function of the program (a log, a strategy, NetDial) does not return.

@@ -18,13 +18,9 @@ var (
 	// answer at once for writes that they do not know.
 	ErrNoWrites error = &refusal{"command waits for the writes of its own connection, use radix.WithConn for it and the writes", redislanes.ErrShared}
 
-	// ErrUnanswered refuses commands after which replies are not one for each command: CLIENT
-	// REPLY, REPLCONF, SYNC and PSYNC.
-	ErrUnanswered error = &refusal{"command that is not answered with one reply, use a connection of radix.Dialer", redislanes.ErrShared}
-
-	// ErrChanged refuses SUBSCRIBE, MONITOR and the like on a dedicated connection that is not as
-	// its user got it: the new connection that they take would be in another state.
-	ErrChanged error = &refusal{"command takes a new connection, so send it before what changes the connection (MULTI, WATCH, SELECT, CLIENT, commands of modules)", redislanes.ErrShared}
+	// ErrUnanswered refuses commands after which replies are not one for each command: SUBSCRIBE,
+	// MONITOR, CLIENT REPLY, REPLCONF, SYNC and PSYNC.
+	ErrUnanswered error = &refusal{"command that is not answered with one reply, use a connection of Client.Dial", redislanes.ErrShared}
 
 	// ErrReturned refuses what is sent over a dedicated connection after it was returned: somebody
 	// else may have it.

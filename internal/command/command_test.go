@@ -185,9 +185,9 @@ func TestEffects(t *testing.T) {
 		"ASKING": ForNext, "CLIENT CACHING yes": ForNext, "SELECT 1": Changes, "READONLY": Changes, "READWRITE": Changes,
 		"AUTH x": Changes, "HELLO 3": Changes, "CLIENT NO-EVICT on": Lasts, "client setname x": Changes,
 		"CLIENT TRACKING on": Changes, "CLIENT NEW-IN-REDIS-9": Lasts, "CLIENT": Lasts, "SCRIPT DEBUG YES": Lasts,
-		"RESET": Resets, "QUIT": Closes, "POST": Closes, "SUBSCRIBE a": Streams, "SUNSUBSCRIBE": Streams, "MONITOR": Streams,
-		"PSYNC ? -1": Silences, "SYNC": Silences, "REPLCONF ACK 0": Silences, "replconf getack *": Silences, "REPLCONF capa eof ack 0": Silences,
-		"CLIENT REPLY OFF": Silences, "CLIENT REPLY SKIP": Silences, "CLUSTER SYNCSLOTS ACK": Silences, "CLUSTER SLOTS": NoEffect,
+		"RESET": Resets, "QUIT": Closes, "POST": Closes, "SUBSCRIBE a": Unanswered, "SUNSUBSCRIBE": Unanswered, "MONITOR": Unanswered,
+		"PSYNC ? -1": Unanswered, "SYNC": Unanswered, "REPLCONF ACK 0": Unanswered, "replconf getack *": Unanswered, "REPLCONF capa eof ack 0": Unanswered,
+		"CLIENT REPLY OFF": Unanswered, "CLIENT REPLY SKIP": Unanswered, "CLUSTER SYNCSLOTS ACK": Unanswered, "CLUSTER SLOTS": NoEffect,
 	} {
 		assert.Equal(t, want, Of(encode(line)).Effect(), line)
 	}

@@ -94,7 +94,7 @@ func (r *Rule) setFlags(flags []string) {
 		r.traits |= Blocking
 	}
 	if has("pubsub") && has("noscript") {
-		r.effect = Streams
+		r.effect = Unanswered
 		r.traits |= Stateful
 	}
 }

@@ -154,11 +154,11 @@ var effectRows = []struct {
 		CLIENT|SETINFO SCRIPT|DEBUG`},
 	{Resets, `RESET`},
 	{Closes, `HOST: POST QUIT`},
-	{Streams, `
-		MONITOR PSUBSCRIBE PUNSUBSCRIBE SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE UNSUBSCRIBE`},
 	// REPLCONF ACK and GETACK get no reply, and both may stand behind others. What answers SYNC
 	// and PSYNC is not RESP.
-	{Silences, `CLIENT|REPLY CLUSTER|SYNCSLOTS PSYNC REPLCONF SYNC`},
+	{Unanswered, `
+		CLIENT|REPLY CLUSTER|SYNCSLOTS MONITOR PSUBSCRIBE PSYNC PUNSUBSCRIBE REPLCONF
+		SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SYNC UNSUBSCRIBE`},
 }
 
 // slowRows are the default for which commands are slow: those that read or

@@ -81,8 +81,7 @@ const (
 	Lasts                   // CLIENT NO-EVICT, SCRIPT DEBUG, ...: longer than that, at least on some servers
 	Resets                  // RESET: also the authentication and the protocol
 	Closes                  // QUIT: the server hangs up
-	Streams                 // SUBSCRIBE, MONITOR, ...: replies are not one per command
-	Silences                // REPLCONF, CLIENT REPLY, SYNC, ...: it, or what follows, gets no reply
+	Unanswered              // SUBSCRIBE, MONITOR, REPLCONF, CLIENT REPLY, ...: replies are not one for each command
 )
 
 // A Rule is what has to be known of a command: where its keys are and how it

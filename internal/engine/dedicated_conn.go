@@ -92,16 +92,6 @@ func (s *sharedSeen) failed(commands [][]byte, replies []byte, err error, addr s
 	}
 }
 
-// streamed notes that an exchange over a subscribed connection has ended with err. Which commands it
-// sent is not known.
-func (s *sharedSeen) streamed(err error) {
-	if !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all.some, s.all.wrote = true, true
-	}
-}
-
 func (s *sharedSeen) soFar() seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,13 +141,8 @@ func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := c.Prepare(ctx, marshal, unmarshalInto)
-	if request == nil {
-		c.client.noteExchange(marshal, err)
-		err = withOutcome(c.client.cfg.Standalone, c.Address(), err)
-		if marshal != nil {
-			c.seen.streamed(err)
-		}
+	request, err := wire.AppendRequest(nil, marshal)
+	if err != nil || len(request) == 0 {
 		return err
 	}
 	commands, err := commandsOf(request)

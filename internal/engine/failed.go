@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
@@ -79,14 +78,4 @@ func (c *Client) noteOutcomes(r *Request) {
 			return
 		}
 	}
-}
-
-// noteExchange is noteFailure for an exchange over a connection that somebody has to
-// itself. That no message came in time, where no command was sent, is no failure.
-func (c *Client) noteExchange(marshal any, err error) {
-	var late net.Error
-	if marshal == nil && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) && late.Timeout()) {
-		return
-	}
-	c.noteFailure(err)
 }

@@ -12,7 +12,7 @@ var connections = []promise{
 		{fault: "a header is believed that claims more than there is", at: "internal/resp.header",
 			by: never("claimed"), tests: "./internal/resp TestClaimsBeyondTheEnd"},
 		{fault: "a subscription believes the lengths of the server", at: "internal/wire.Connect",
-			by: before("_ = settings; return conn, nil", "newWholeConn"), tests: "./internal/nodepool TestStreamOfAHostileServer"},
+			by: before("_ = settings; return conn, nil", "newWholeConn"), tests: "./cluster TestDialOfAHostileServer"},
 	}},
 	{"a deep reply ends only its own command", []mutant{
 		{fault: "attributes reach the decoder, which recurses for each", at: "internal/wire.unmarshal",
@@ -129,8 +129,6 @@ var connections = []promise{
 			by: instead("recover()", "any(nil)"), tests: "./internal/nodepool TestPanickingCallbacks"},
 		{fault: "a panic of a collector's Source ends the process", at: "metrics.Collector.snapshot",
 			by: drop("guard.Catch"), tests: "./metrics TestSourceThatPanics"},
-		{fault: "a panic at a message's receiver ends the process", at: "internal/nodepool.streamReceiver.decode",
-			by: drop("Catch"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},
 	{"a waiter that leaves the queue leaves the others in their order", []mutant{
 		{fault: "a batch is abandoned in a queue in which it does not wait", at: "internal/nodepool.queue.of",

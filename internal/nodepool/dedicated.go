@@ -29,7 +29,6 @@ type Dedicated struct {
 	returned bool
 	underWay int // requests that wait for replies
 	usage    usage
-	stream   *stream // that it goes over instead
 }
 
 var _ radix.Conn = (*Dedicated)(nil)
@@ -47,26 +46,18 @@ func (c *Dedicated) Return() {
 	again := c.returned
 	c.returned = true
 	left := c.conditionLocked()
-	stream := c.stream
 	c.mu.Unlock()
-	if stream != nil {
-		_ = stream.Close()
-	}
 	if !again {
 		c.member.quietUntil.Store(nil)
 		c.member.pool.takeBack(c.member, left)
 	}
 }
 
-// Close closes the connection, or only the [stream] that has taken its place; part of
-// radix.Conn. It must still be returned. After that, Close does nothing.
+// Close closes the connection; part of radix.Conn. It must still be returned. After that, Close
+// does nothing.
 func (c *Dedicated) Close() error {
 	c.mu.Lock()
-	returned, stream := c.returned, c.stream
-	if stream != nil {
-		c.mu.Unlock()
-		return stream.Close()
-	}
+	returned := c.returned
 	c.usage.condition = spoilt
 	c.mu.Unlock()
 	if returned {
@@ -89,8 +80,8 @@ func (c *Dedicated) Do(ctx context.Context, action radix.Action) error {
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
 // decodes their replies as [wire.UnmarshalNamed] does; part of radix.Conn.
 func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := c.Prepare(ctx, marshal, unmarshalInto)
-	if request == nil {
+	request, err := wire.AppendRequest(nil, marshal)
+	if err != nil || len(request) == 0 {
 		return err
 	}
 	replies, err := c.Exchange(ctx, request, waitOf(request, (command.Command).Waits))
@@ -101,7 +92,7 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 }
 
 // Exchange sends a request of encoded commands, whatever they do to the connection but for
-// those that have no replies or many ([cause.ErrUnanswered], [cause.ErrChanged]), and returns
+// those that have no replies or many ([cause.ErrUnanswered]), and returns
 // their replies as they came, one behind the other, also those that are errors. wait is how long
 // the commands may wait for data. If some have no reply, it
 // returns the replies before the first of them, and what became of that one: an error
@@ -118,13 +109,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Dura
 		return nil, err
 	}
 	for _, sent := range commands {
-		switch sent.Effect() {
-		case command.Streams:
-			if c.Returned() {
-				return nil, wire.Named(sent.Name(), c.Address(), wire.NotSent(c.Address(), cause.ErrReturned))
-			}
-			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrChanged)
-		case command.Silences:
+		if sent.Effect() == command.Unanswered {
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
@@ -179,12 +164,6 @@ func waitOf(request []byte, of func(command.Command) time.Duration) (wait time.D
 	return wait
 }
 
-// listens notes that the user waits for messages, for as long as it likes.
-func (m *member) listens() {
-	until := time.Now().Add(command.Endless)
-	m.quietUntil.Store(&until)
-}
-
 // waitsLocked reports whether batches are in flight whose replies are due.
 func (m *member) waitsLocked() bool {
 	return m.lane.InFlight() > 0 && (m.state != dedicated || !m.mayBeQuiet())
@@ -231,7 +210,7 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 	if err != nil {
 		return replies, wire.AfterContext(err)
 	}
-	if c.underWay == 0 && c.stream == nil {
+	if c.underWay == 0 {
 		c.member.quietUntil.Store(nil)
 	}
 	return replies, nil

@@ -46,10 +46,6 @@ const (
 	// moment before.
 	lateCalls = 10 * time.Millisecond
 
-	// streamPatience is how long a call on a subscribed connection still waits for radix when its
-	// context has ended. radix may have received a message at the last moment.
-	streamPatience = 4 * time.Millisecond
-
 	// quietTime is how long a connection is idle before its background goroutine listens on
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second

@@ -81,7 +81,7 @@ func NotShared(c command.Command, otherwise error) error {
 	switch c.Effect() {
 	case command.Awaits:
 		return cause.ErrNoWrites
-	case command.Silences:
+	case command.Unanswered:
 		return cause.ErrUnanswered
 	}
 	return otherwise
@@ -237,7 +237,7 @@ func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
 // anything if it was not a command.
 func AppendRequest(b []byte, marshal any) ([]byte, error) {
 	if marshal == nil {
-		return b, fmt.Errorf("redislanes: reading without a command works only inside radix.WithConn, after SUBSCRIBE: %w", redislanes.ErrNotSent)
+		return b, fmt.Errorf("redislanes: reading without a command works only on a connection of Client.Dial: %w", redislanes.ErrNotSent)
 	}
 	c := codecs.Get().(*codec)
 	c.written = b

@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -55,14 +57,25 @@ func pubSub(p *program) {
 	p.saw("Close", told(lasting.Close()))
 }
 
-// pubSubDedicated subscribes on a dedicated connection.
-func pubSubDedicated(p *program) {
-	err := p.client.Do(p.ctx, radix.WithConn("", func(_ context.Context, conn radix.Conn) error {
-		own := radix.PubSubConfig{}.New(conn)
-		p.subscribed(own, conn.Addr().String())
-		return own.Close()
-	}))
-	p.saw("WithConn", told(err))
+// dial returns a connection for pub/sub: of Client.Dial, or of radix.Dial over radix's client.
+func (p *program) dial(addr string) radix.Conn {
+	dial := func() (radix.Conn, error) {
+		return radix.Dialer{Protocol: strconv.Itoa(p.protocol)}.Dial(p.ctx, "tcp", addr)
+	}
+	if p.ours {
+		dial = func() (radix.Conn, error) { return p.client.(*cluster.Client).Dial(p.ctx, addr) }
+	}
+	conn, err := dial()
+	require.NoError(p, err)
+	return conn
+}
+
+// pubSubDial subscribes on a connection with the client's settings.
+func pubSubDial(p *program) {
+	conn := p.dial(p.servers.Addrs()[0])
+	own := radix.PubSubConfig{}.New(conn)
+	p.subscribed(own, conn.Addr().String())
+	p.saw("Close", told(own.Close()))
 	var n int
 	p.saw("the client goes on", told(p.client.Do(p.ctx, radix.Cmd(&n, "INCR", "k"))), n)
 }
@@ -75,18 +88,17 @@ func pubSubSharded(p *program) {
 	if !known {
 		p.Skip("the server does not know SSUBSCRIBE")
 	}
-	err = p.client.Do(p.ctx, radix.WithConn(channel, func(ctx context.Context, conn radix.Conn) error {
-		var said [3]resp3.RawMessage
-		if err := conn.EncodeDecode(ctx, radix.Cmd(nil, "SSUBSCRIBE", channel), &said[0]); err != nil {
-			return err
-		}
-		p.do(radix.Cmd(nil, "SPUBLISH", channel, "of the shard"))
-		if err := conn.EncodeDecode(ctx, nil, &said[1]); err != nil {
-			return err
-		}
-		p.saw("messages", string(said[0]), string(said[1]))
-		return conn.Close()
-	}))
-	p.saw("WithConn", told(err))
+	var topo radix.ClusterTopo
+	p.do(radix.Cmd(&topo, "CLUSTER", "SLOTS"))
+	owner := slices.IndexFunc(topo, func(n radix.ClusterNode) bool {
+		return n.SecondaryOfAddr == "" && slices.ContainsFunc(n.Slots, func(r [2]uint16) bool { return r[0] <= cluster.Slot(channel) && cluster.Slot(channel) < r[1] })
+	})
+	conn := p.dial(topo[owner].Addr)
+	defer conn.Close()
+	var said [2]resp3.RawMessage
+	require.NoError(p, conn.EncodeDecode(p.ctx, radix.Cmd(nil, "SSUBSCRIBE", channel), &said[0]))
+	p.do(radix.Cmd(nil, "SPUBLISH", channel, "of the shard"))
+	require.NoError(p, conn.EncodeDecode(p.ctx, nil, &said[1]))
+	p.saw("messages", string(said[0]), string(said[1]))
 	p.saw("the slot", cluster.Slot(channel))
 }

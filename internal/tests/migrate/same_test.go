@@ -43,7 +43,7 @@ var rows = []struct {
 	{"scan-one", scanOne},
 	{"streams", streams},
 	{"pubsub", pubSub},
-	{"pubsub-dedicated", pubSubDedicated},
+	{"pubsub-dial", pubSubDial},
 	{"pubsub-sharded", pubSubSharded},
 	{"clients", clients},
 	{"topology", topology},
@@ -56,12 +56,13 @@ var rows = []struct {
 // A program runs twice: over a client that radix's constructor returned, and over ours.
 type program struct {
 	*testing.T
-	ctx     context.Context
-	servers *servers.Cluster
-	open    func() radix.MultiClient
-	client  radix.MultiClient
-	ours    bool
-	seen    []string
+	ctx      context.Context
+	servers  *servers.Cluster
+	protocol int
+	open     func() radix.MultiClient
+	client   radix.MultiClient
+	ours     bool
+	seen     []string
 }
 
 // renew opens another client. A reply that does not fit its receiver may cost radix's
@@ -161,7 +162,7 @@ func TestSame(t *testing.T) {
 		for _, row := range rows {
 			t.Run(fmt.Sprint(row.name, "/", protocol), func(t *testing.T) {
 				run := func(open func(*testing.T, []string, int) radix.MultiClient, ours bool) []string {
-					p := &program{T: t, ctx: servers.Within(t, 15*time.Second), servers: real, ours: ours}
+					p := &program{T: t, ctx: servers.Within(t, 15*time.Second), servers: real, protocol: protocol, ours: ours}
 					p.open = func() radix.MultiClient { return open(t, real.Addrs(), protocol) }
 					p.client = p.open()
 					defer func() { _ = p.client.Close() }()
