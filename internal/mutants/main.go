@@ -10,10 +10,7 @@
 // or several, is an error, also of go test ./internal/mutants. So a protection
 // cannot leave the library without notice.
 //
-// With -sim it runs the scenes and random worlds of internal/sim in place of the tests, and
-// only tells which mutants they notice.
-//
-// Usage, from the root of the module: go run ./internal/mutants [-run REGEXP] [-sim SEEDS [-from SEED]]
+// Usage, from the root of the module: go run ./internal/mutants [-run REGEXP]
 package main
 
 import (
@@ -26,8 +23,6 @@ import (
 
 func main() {
 	only := flag.String("run", "", "only the mutants with a fault or a promise that matches the regular `expression`")
-	seeds := flag.Int("sim", 0, "run the scenes and so many `seeds` of random worlds in place of the tests")
-	from := flag.Int("from", 1, "the first `seed`")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
@@ -39,10 +34,6 @@ func main() {
 		if pattern.MatchString(m.fault) || pattern.MatchString(m.promise) {
 			chosen = append(chosen, m)
 		}
-	}
-	if *seeds > 0 {
-		simulate(chosen, *seeds, *from)
-		return
 	}
 	survived, promise := 0, ""
 	for _, m := range chosen {

@@ -38,25 +38,6 @@ func TestTableIsCurrent(t *testing.T) {
 	}
 }
 
-// TestSimulatedNamesMutants: each row of simulated.txt is about a mutant of the table.
-func TestSimulatedNamesMutants(t *testing.T) {
-	text, err := os.ReadFile("simulated.txt")
-	require.NoError(t, err)
-	faults := make(map[string]bool)
-	for _, m := range mutants() {
-		faults[m.fault] = true
-	}
-	rows := 0
-	for line := range strings.Lines(string(text)) {
-		fault, result, found := strings.Cut(line, "  ")
-		if found && strings.TrimSpace(result) != "" {
-			rows++
-			assert.True(t, faults[fault], "no mutant is called %q", fault)
-		}
-	}
-	require.Greater(t, rows, 80)
-}
-
 // TestKill takes out a protection that a quick test notices, and one that does
 // not exist.
 func TestKill(t *testing.T) {

@@ -19,10 +19,7 @@ const mends = 6 * time.Second
 
 // live makes one call of each kind for each node when all is well. None may fail, or take long.
 func (w *world) live() {
-	if w.closed.Load() {
-		return
-	}
-	time.Sleep(mends + w.settings.Names.Late - healing)
+	time.Sleep(mends - healing)
 	most := time.Second + 20*w.settings.Terms.RoundTrip
 	for i := range w.settings.Primaries {
 		key := w.keyOf(i)

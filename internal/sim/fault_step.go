@@ -1,11 +1,7 @@
 package sim
 
 import (
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
 )
@@ -52,49 +48,4 @@ func refusedStep(all bool) func(w *world, f Fault) func() {
 func oddRows(w *world, f Fault) func() {
 	w.model.Oddity(model.Oddity(1 + f.With%(model.Oddities-1)))
 	return func() { w.model.Oddity(model.NothingOdd) }
-}
-
-// ownKinds are faults of some worlds only.
-func (s *Settings) ownKinds() []kind {
-	if !s.Proxy {
-		return nil
-	}
-	return []kind{{name: proxyTexts, partly: true, weight: 20, least: 200 * time.Millisecond, most: 4 * time.Second, begin: proxyErrors}}
-}
-
-const proxyTexts = "a proxy's own errors"
-
-var (
-	// twemproxy and Envoy reply these when they have lost a server that may have run the
-	// command, or have found none.
-	perhaps = []string{"ERR Connection timed out", "ERR Connection reset by peer", "ERR Host is down", "upstream failure", "upstream protocol error"}
-	nobodys = []string{"ERR Connection refused", "ERR No route to host", "no upstream host"}
-)
-
-// ofNoServer reports whether no server says so: what takes any reply for a value takes it for one.
-func ofNoServer(said resp3.SimpleError) bool {
-	text := strings.TrimSpace(said.S)
-	return text == string(model.Unlisted) || slices.Contains(perhaps, text) || slices.Contains(nobodys, text)
-}
-
-// proxyErrors makes the proxy reply errors of its own, in place of replies of the server or
-// before the server sees the command.
-func proxyErrors(w *world, f Fault) func() {
-	r := f.draws()
-	n, text, count := w.nodes[0], oneOf(r, perhaps...), f.With
-	every := 1 + f.With>>8%3
-	var ends []func()
-	if !chance(r, 4) {
-		ends = append(ends, w.interpose(n, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
-			if count++; count%every != 0 || honest[0] == '-' {
-				return honest, false
-			}
-			return []byte("-" + text + "\r\n"), false
-		}))
-	}
-	if chance(r, 3) {
-		n.Refuse(model.Keyed, model.Refusal(oneOf(r, append(nobodys, perhaps...)...)), 0)
-		ends = append(ends, func() { n.Refuse(model.Keyed, "", 0) })
-	}
-	return inTurn(ends)
 }

@@ -7,19 +7,12 @@ import (
 
 // userKinds are what users' functions do.
 func userKinds() []kind {
-	const late = 100 * slowness // for a call that calls several functions
-	inMood := func(m mood) func(w *world, f Fault) func() {
-		return func(w *world, _ Fault) func() {
-			w.user.mood.Store(int32(m))
-			return func() { w.user.mood.Store(int32(well)) }
-		}
-	}
-	return []kind{
-		{name: "slow functions", weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(slow)},
-		{name: "panics", weight: 2, least: time.Second, most: 5 * time.Second, begin: inMood(panicking)},
-		{name: "re-entrance", weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(reentrant)},
-		{name: "wild functions", weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(wild)},
-	}
+	return []kind{{name: "panics", weight: 3, least: time.Second, most: 5 * time.Second, begin: panics}}
+}
+
+func panics(w *world, _ Fault) func() {
+	w.user.panicking.Store(true)
+	return func() { w.user.panicking.Store(false) }
 }
 
 // allKinds are all kinds of fault.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,8 +37,6 @@ func outcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
 		return Acked
-	case isTooMuch(err):
-		return Unknown // it ran
 	case notSent && unknown:
 		return Contrary
 	case unknown:
@@ -52,13 +49,6 @@ func outcomeOf(err error) Outcome {
 		return Failed
 	}
 	return Contrary
-}
-
-// isTooMuch reports whether the error stands for a reply that was larger than the
-// limits allow, of a command that has run.
-func isTooMuch(err error) bool {
-	var said resp3.SimpleError
-	return errors.As(err, &said) && (strings.HasPrefix(said.S, "TOODEEP ") || strings.HasPrefix(said.S, "TOOMANY "))
 }
 
 // A Command is one command of a call and what the client said of it.
@@ -93,7 +83,6 @@ type Call struct {
 	Began, Ended time.Duration // Ended is negative until the call has returned
 	Limit        time.Duration // when its context ends; 0: never
 	Deadline     bool          // by a deadline, and not because it was cancelled
-	Misuse       bool          // it has to fail, and nothing of it may be executed
 	Bulk         bool          // too many callers at a time, so that some are refused
 	Err          error
 	Commands     []Command

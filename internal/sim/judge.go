@@ -15,7 +15,7 @@ type judge struct {
 }
 
 var judges = []judge{
-	{"expected", panics},
+	{"expected", planned},
 	{"returns", returns},
 	{"outcome", outcomes},
 	{"executed", executed},
@@ -62,9 +62,9 @@ func (e *Execution) String() string {
 	return fmt.Sprintf("%.6fs %s conn %d: %s → %s", e.At.Seconds(), e.Node, e.Conn, short(e.Text), short(e.Reply))
 }
 
-// panics: nothing happened that the world did not plan, such as two commands with
+// planned: nothing happened that the world did not plan, such as two commands with
 // the same text.
-func panics(h *History) string {
+func planned(h *History) string {
 	if len(h.Panicked) > 0 {
 		return strings.Join(h.Panicked, "; ")
 	}

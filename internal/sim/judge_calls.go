@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// returns: every call comes back by its context's end, exactly, but for the time that the
-// user's own functions take.
+// returns: every call comes back when its context ends.
 func returns(h *History) string {
 	for _, c := range h.Calls {
 		if c.Ended < 0 {
@@ -15,7 +14,7 @@ func returns(h *History) string {
 		if c.took() > patience {
 			return fmt.Sprintf("call %d (%s), which began at %v, took %v", c.ID, c.Kind, c.Began, c.took())
 		}
-		if late := c.Ended - max(c.Limit, c.Began); c.Limit > 0 && late > h.slackOf(c) {
+		if late := c.Ended - max(c.Limit, c.Began); c.Limit > 0 && late > slackOf(c) {
 			return fmt.Sprintf("call %d (%s) began at %v, its context ended at %v, and it returned %v later",
 				c.ID, c.Kind, c.Began, c.Limit, late)
 		}
@@ -31,36 +30,18 @@ const (
 	lastLook = 250 * time.Microsecond
 )
 
-// slackOf is how long the user's own functions may have kept the call, which are told of
-// each of its commands.
-func (h *History) slackOf(c *Call) (slack time.Duration) {
-	slack = lastLook
-	if !c.Deadline {
-		slack += notices
+// slackOf is how late a call may return.
+func slackOf(c *Call) time.Duration {
+	if c.Deadline {
+		return lastLook
 	}
-	if slow := h.slackIn(Span{c.Began, c.Ended}); slow > 0 {
-		slack = max(slack, slow+time.Duration(len(c.Commands))*slowness)
-	}
-	return slack
-}
-
-// slackIn is how long they may have kept somebody meanwhile.
-func (h *History) slackIn(s Span) (slack time.Duration) {
-	for _, f := range h.Faults {
-		if f.overlaps(s.From, s.To) {
-			slack = max(slack, f.slack)
-		}
-	}
-	return slack
+	return lastLook + notices
 }
 
 // outcomes: each command of a call that has returned has one outcome, the call's own error
-// says whether there is a command that failed, and what cannot be done fails.
+// says whether there is a command that failed.
 func outcomes(h *History) string {
 	for _, c := range h.Calls {
-		if c.Misuse && c.Err == nil {
-			return fmt.Sprintf("call %d (%s) is a mistake of its caller, and had no error", c.ID, c.Kind)
-		}
 		failed := false
 		for i := range c.Commands {
 			cmd := &c.Commands[i]

@@ -46,11 +46,6 @@ func TestExcuses(t *testing.T) {
 				}
 			},
 		},
-		"functions that are slow whenever they are told of a command": {
-			"returns", func(h *History) { h.Calls[1].Ended = h.Calls[1].Limit + 203*time.Millisecond }, func(h *History) {
-				h.Faults = append(h.Faults, Fault{kind: &kind{name: "slow functions", slack: 200 * time.Millisecond}, At: 2 * time.Second, For: time.Second})
-			},
-		},
 		"one old map while the others load or are of another cluster": {
 			"map", func(h *History) {
 				h.Terms.Primaries, h.Wrong = 3, []Belief{{25 * time.Second, 7, "a:1"}}

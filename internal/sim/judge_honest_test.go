@@ -8,7 +8,7 @@ import (
 )
 
 // honest is a history with which nothing is wrong: a pipeline, hits, a
-// transaction and a mistake, a fault, and a call while a node is dead.
+// transaction and a command that was not sent, a fault, and a call while a node is dead.
 func honest() *History {
 	h := &History{
 		Terms:  Terms{RoundTrip: time.Millisecond},
@@ -44,8 +44,7 @@ func honest() *History {
 		Limit = 2*time.Second + time.Millisecond
 	h.Calls[1].Deadline = true
 	call(transaction, 3*time.Second, write("SET", "t", "t=1", "OK"), write("SET", "t", "t=2", "OK"))
-	mistake := call("mistake", 4*time.Second, Command{Text: "SET x x=1", Name: "SET", Key: "x", Writes: true, Outcome: NotSent, Err: errNotSent})
-	mistake.Misuse, mistake.Err = true, errNotSent
+	call("not sent", 4*time.Second, Command{Text: "SET x x=1", Name: "SET", Key: "x", Writes: true, Outcome: NotSent, Err: errNotSent}).Err = errNotSent
 	call("echo", 5*time.Second, Command{Text: "ECHO 1", Name: "ECHO", Slot: -1, Outcome: Acked, Reply: "1"})
 	call("dead", 21*time.Second, Command{Text: "SET y y=1", Name: "SET", Key: "y", Writes: true, Outcome: NotSent, Err: errNotSent}).Err = errNotSent
 	call("dead", 25*time.Second, Command{Text: "SET y y=2", Name: "SET", Key: "y", Writes: true, Outcome: Unknown, Err: errUnknown}).Err = errUnknown

@@ -8,10 +8,8 @@ import (
 	"strings"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -36,8 +34,6 @@ func said(receiver any) string {
 	switch r := receiver.(type) {
 	case *int64:
 		return strconv.FormatInt(*r, 10)
-	case *resp3.RawMessage:
-		return valueOf(string(*r))
 	case *[]string: // of BLPOP: the list, and what was in it
 		return strings.Join((*r)[min(1, len(*r)):], "")
 	case *radix.Maybe:
@@ -95,23 +91,6 @@ func (a *attempt) script() {
 	key, by, total := a.counter(), a.amount(), int64(0)
 	a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
 	a.perform(counting.FlatCmd(&total, []string{key}, by), &total)
-}
-
-// module counts by a command of a module. Only servers know which argument is its key.
-func (a *attempt) module() {
-	if a.w.settings.Terms.Blind { // nobody is asked where its key is
-		a.command()
-		return
-	}
-	name := fmt.Sprintf("MODULE%d.INCRBY", a.r.IntN(model.Modules))
-	key, by, total := a.counter(), a.amount(), int64(0)
-	a.Commands = []Command{write(name, key, strconv.FormatInt(by, 10))}
-	if chance(a.r, 2) {
-		a.perform(radix.FlatCmd(&total, name, by, key), &total)
-		return
-	}
-	p := a.newPipeline()
-	a.do(p, []pipeline.Reply{p.Cmd(name, strconv.FormatInt(by, 10), key)})
 }
 
 // transaction sets and counts in a MULTI, on a connection of its own.
@@ -186,29 +165,6 @@ func (a *attempt) await() {
 	a.perform(radix.Cmd(&maybe, "BLMOVE", list, list, "LEFT", "RIGHT", timeout), &maybe)
 }
 
-// replicated waits at each primary for more replicas than there are.
-func (a *attempt) replicated() {
-	timeout := strconv.Itoa(50 + a.r.IntN(1000))
-	a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
-		return node.Do(ctx, over("", radix.Cmd(nil, "WAIT", "9", timeout)))
-	})
-}
-
-// blockingPipeline counts, and waits for an element that nobody appends: if the
-// slot is being moved, the first may run and the second be sent elsewhere.
-func (a *attempt) blockingPipeline() {
-	key, by, total := a.own(), a.amount(), int64(0)
-	list := "b" + key
-	a.Commands = []Command{
-		write("INCRBY", "n"+key, strconv.FormatInt(by, 10)), {Text: "BLMOVE " + list, Name: "BLMOVE", Key: list, Slot: -1},
-	}
-	nothing := radix.Maybe{Rcv: new(string)}
-	p := radix.NewPipeline()
-	p.Append(radix.FlatCmd(&total, "INCRBY", "n"+key, by))
-	p.Append(radix.Cmd(&nothing, "BLMOVE", list, list, "LEFT", "RIGHT", "0.01")) // radix knows that BLPOP blocks
-	a.perform(p, &total, &nothing)
-}
-
 func (a *attempt) push() {
 	a.pushTo(fmt.Sprint("l:", a.r.IntN(4)))
 }
@@ -238,33 +194,6 @@ func (a *attempt) replicas() {
 		replies = append(replies, p.Cmd("GET", key))
 	}
 	a.do(p, replies)
-}
-
-// raw is the kind of calls that read into what takes any reply for a value, also an
-// error, over connections of others or their own.
-const raw = "raw"
-
-func (a *attempt) raw() {
-	key := a.own()
-	a.Commands = []Command{read("GET", key)}
-	var reply resp3.RawMessage
-	get := radix.Action(radix.Cmd(&reply, "GET", key))
-	a.perform(oneOf(a.r, get, over(key, get)), &reply)
-	if refused := (resp3.SimpleError{S: strings.TrimPrefix(a.Commands[0].Reply, "-")}); isTooMuch(refused) || ofNoServer(refused) {
-		a.fail(refused)
-	}
-}
-
-// valueOf returns what an encoded reply to GET says; an error as it is.
-func valueOf(encoded string) string {
-	switch {
-	case strings.HasPrefix(encoded, "_"), strings.HasPrefix(encoded, "$-1"):
-		return null
-	case strings.HasPrefix(encoded, "$"):
-		_, value, _ := strings.Cut(encoded, "\r\n")
-		return strings.TrimSuffix(value, "\r\n")
-	}
-	return encoded
 }
 
 // echo is a command without a key.

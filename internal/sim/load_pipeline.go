@@ -57,7 +57,7 @@ func (a *attempt) count(n, keys int) {
 		// Its milliseconds make the command's text unique.
 		ttl := time.Minute + time.Duration(a.r.IntN(1<<22))*time.Second + time.Duration(1+a.r.IntN(999))*time.Millisecond
 		expire := write("PEXPIRE", key, strconv.FormatInt(ttl.Milliseconds(), 10))
-		if chance(a.r, 2) && !a.w.settings.Old {
+		if chance(a.r, 2) {
 			expire.Text += " NX"
 			replies = append(replies, p.ExpireNX(key, ttl))
 		} else {

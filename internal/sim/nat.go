@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
 )
@@ -14,22 +16,30 @@ const (
 
 // reached returns the address at which the client reaches the node.
 func (w *world) reached(n *model.Node) string {
-	if w.settings.Proxy { // behind which all of them are
-		n = w.nodes[0]
-	}
 	if !w.settings.NAT {
 		return n.Addr()
 	}
 	return translated(n.Addr())
 }
 
-// listen lets a node be dialled, unless another one has its place behind a proxy or a name.
+// listen lets a node be dialled.
 func (w *world) listen(n *model.Node) {
-	elsewhere := w.settings.Proxy && n.Index() != 0 || w.elsewhereNamed(n)
-	if elsewhere && w.hosts[n.Index()].Load() != nil {
-		return
-	}
 	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
+}
+
+// nodesAt returns the nodes that the client reaches at the address.
+func (w *world) nodesAt(addr string) (all []*model.Node) {
+	for i := range w.addrs {
+		if w.addrs[i] == addr {
+			all = append(all, w.nodes[i])
+		}
+	}
+	return all
+}
+
+// ownedSince reports whether the slot has been that of a node at the address since then.
+func (w *world) ownedSince(slot uint16, addr string, since time.Time) bool {
+	return slices.ContainsFunc(w.nodesAt(addr), func(n *model.Node) bool { return w.model.OwnedSince(slot, n, since) })
 }
 
 // translated is the AddrMap of a world behind NAT. It has no answer for its own answers:

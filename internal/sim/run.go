@@ -35,8 +35,7 @@ func Run(t *testing.T, seed uint64) (*Failure, *History) {
 
 // scheduleOf returns the schedule of a seed.
 func scheduleOf(seed uint64) Schedule {
-	settings := choose(seed)
-	return plan(source(seed, ofSchedule, 0), append(allKinds(), settings.ownKinds()...))
+	return plan(source(seed, ofSchedule, 0), allKinds())
 }
 
 func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {

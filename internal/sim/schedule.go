@@ -36,7 +36,6 @@ type kind struct {
 	weight      int           // how often it is chosen
 	least, most time.Duration // how long it lasts
 	after       time.Duration // how long the world needs to be whole again behind it
-	slack       time.Duration // how late it may make calls
 	mute        bool          // a node says nothing true of the cluster, or nothing
 	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
 	partly      bool          // servers refuse parts of a hit, and run others

@@ -18,14 +18,10 @@ const (
 	ofModel
 	ofUser // functions of the user that the client calls
 	ofCall // with the number of the caller and that of its call
-	ofClosing
 	ofLimits
-	ofDialing
 	ofNAT
 	ofServers
-	ofHabits // of servers and the log
-	ofNames
-	ofTokens
+	ofHabits // of counters
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

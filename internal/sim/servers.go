@@ -25,16 +25,7 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 		s.Config.Standalone, s.Terms.Blind = true, true
 	case chance(r, 8):
 		s.withoutCluster(oneOf(r, 0, 1, 2))
-		if chance(r, 2) {
-			s.behindProxy()
-		}
 	}
-}
-
-// behindProxy puts the servers behind a proxy, at one address.
-func (s *Settings) behindProxy() {
-	s.Config.Standalone, s.Proxy = true, true
-	s.Config.Dialer.NoSetInfo, s.Config.Dialer.Protocol, s.Config.Dialer.ClientName = true, 0, ""
 }
 
 // withoutCluster makes servers of one primary without cluster mode.

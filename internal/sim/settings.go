@@ -21,22 +21,15 @@ type Settings struct {
 	Callers             int
 	KeepsDeadlines      bool
 	Refusal             error // of setting a deadline that is not kept
-	Dialing             dialing
 	Password            bool
-	OneHost             bool          // the nodes differ by their ports only
-	Unnamed             bool          // and do not say which host it is
-	NAT                 bool          // the client reaches them at other hosts than they name
-	NoCluster           bool          // servers have no cluster mode, and there is one primary
-	Sentinels           bool          // which tell who it is
-	Proxy               bool          // there is a proxy before it
-	Names               naming        // that the nodes of a shard have together
-	Tokens              time.Duration // that what Credentials returns lives for; 0: it does not end
-	Unready             int           // whether servers are ready when New is called
-	DeadSeed            bool          // nobody is at the first address that the client is told
-	Old                 bool          // servers know no EXPIRE NX
-	Stuck               time.Duration // from when on the log does not return; 0: it does
-	Unset               bool          // everything is as the zero Config has it
-	Trace               bool          // print errors and the log as they come
+	OneHost             bool // the nodes differ by their ports only
+	Unnamed             bool // and do not say which host it is
+	NAT                 bool // the client reaches them at other hosts than they name
+	NoCluster           bool // servers have no cluster mode, and there is one primary
+	Sentinels           bool // which tell who it is
+	DeadSeed            bool // nobody is at the first address that the client is told
+	Unset               bool // everything is as the zero Config has it
+	Trace               bool // print errors and the log as they come
 
 	Config   cluster.Config
 	Counters pipeline.CountersConfig
@@ -59,7 +52,6 @@ func choose(seed uint64) Settings {
 	if chance(r, 2) {
 		s.Refusal = errors.ErrUnsupported
 	}
-	s.Dialing = oneOf(source(seed, ofDialing, 0), wellBehaved, wellBehaved, wellBehaved, wellBehaved, wellBehaved, wellBehaved, late, stubborn)
 	s.Jitter = oneOf(r, 0, s.Latency/4, s.Latency)
 	c := source(seed, ofConfig, 0)
 	s.Unset = chance(c, 8)
@@ -71,19 +63,7 @@ func choose(seed uint64) Settings {
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
-	s.chooseTokens(source(seed, ofTokens, 0))
-	s.chooseNames(source(seed, ofNames, 0))
-	if s.Config.Lazy {
-		s.Unready = allAsleep
-	} else if chance(r, 8) {
-		s.Unready = oneOf(r, allLoading, allFull)
-	}
-	habits := source(seed, ofHabits, 0)
-	s.Old = chance(habits, 5)
-	if chance(habits, 10) && !s.Unset {
-		s.Stuck = 1 + time.Duration(habits.Int64N(int64(length)))
-	}
-	s.Counters.ExpireEveryHit = chance(habits, 3)
+	s.Counters.ExpireEveryHit = chance(source(seed, ofHabits, 0), 3)
 	s.chooseLimits(seed)
 	return s
 }
@@ -140,10 +120,8 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
 	s.Config.Dialer.ClientName = oneOf(r, "", "limiter")
 	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
-	s.Config.Dialer.Limits = lanes.Limits{Depth: replyDepth, Attributes: replyAttributes}
 	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
 	s.Config.TraceOneIn = oneOf(r, 0, 0, 2, 7)
-	s.Config.Lazy = chance(r, 8)
 }
 
 func (s *Settings) describe() string {

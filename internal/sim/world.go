@@ -41,17 +41,14 @@ type world struct {
 	nodes    []*model.Node
 	hosts    []atomic.Pointer[simnet.Host] // of the nodes
 	addrs    []string
-	leads    []atomic.Int32         // the node that the name of each shard leads to; empty: nodes have names of their own
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
-	closed   atomic.Bool // the client is, early
 	client   *cluster.Client
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
 	places   *limit.Concurrency
-	over     chan struct{} // closed when it has ended
 	called   chan struct{} // closed when the callers have ended
 
 	mapMu    sync.Mutex
@@ -69,7 +66,6 @@ func live(seed uint64, settings Settings, schedule Schedule) *History {
 	defer w.net.Close()
 	if err := w.connect(); err != nil {
 		w.unexpected("New: %v", err)
-		close(w.over) // what is stubborn ends
 		return &w.rec.h
 	}
 	w.run()
@@ -89,9 +85,6 @@ func (w *world) closes(what string, err error) {
 	}
 }
 
-// stuck reports whether the log returns no more.
-func (w *world) stuck() bool { return w.settings.Stuck > 0 && w.rec.now() >= w.settings.Stuck }
-
 // seen looks for secrets in a text that the client made.
 func (w *world) seen(text string) {
 	if w.settings.Trace {
@@ -104,20 +97,16 @@ func (w *world) seen(text string) {
 
 // build makes the network and the servers.
 func (w *world) build() {
-	w.over = make(chan struct{})
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	options := model.Options{
 		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100,
-		Unnamed: w.settings.Unnamed, WithoutNX: w.settings.Old, Executed: w.executed,
+		Unnamed: w.settings.Unnamed, Executed: w.executed,
 	}
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
 	}
-	if w.settings.Names.Shared {
-		options.Addr, options.Promoted = w.settings.named, w.follow
-	}
-	options.NoCluster, options.Proxy = w.settings.NoCluster, w.settings.Proxy
+	options.NoCluster = w.settings.NoCluster
 	if w.settings.Sentinels {
 		options.Sentinels = sentinelAddrs
 	}
@@ -126,22 +115,12 @@ func (w *world) build() {
 	w.model.GossipLag(usualGossip)
 	w.setPassword("")
 	w.nodes = w.model.Nodes()
-	if w.settings.Names.Shared {
-		w.leads = make([]atomic.Int32, w.settings.Primaries)
-		for i := range w.leads {
-			w.leads[i].Store(int32(i))
-		}
-	}
 	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
 		w.addrs = append(w.addrs, w.reached(n))
 		w.rec.h.Nodes = w.addrs
 	}
-	for i := range w.leads {
-		w.listen(w.nodes[i])
-	}
-	w.listen(w.nodes[0]) // whoever came last listens where all do
 	w.listenSentinels()
 	if w.settings.Password {
 		first := canary + "first"
@@ -149,7 +128,6 @@ func (w *world) build() {
 		w.newest.Store(&first)
 		for _, n := range w.nodes {
 			n.RequirePass("", first, true)
-			n.Tokens(w.settings.Tokens)
 		}
 	}
 }
@@ -170,9 +148,7 @@ func (w *world) executed(e model.Execution) {
 	switch name {
 	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
-		if !strings.HasPrefix(name, "MODULE") {
-			return
-		}
+		return
 	}
 	x := Execution{
 		At: w.rec.at(e.At), Node: w.reached(e.Node), Conn: e.Conn, Text: textOf(e.Args), Key: string(e.Args[1]), Reply: plain(e.Reply),
@@ -211,9 +187,11 @@ func (w *world) connect() error {
 	c := w.settings.Config
 	w.user.seed = derived(w.seed, ofUser)
 	w.user.moved, w.user.nat = w.askMap, w.settings.NAT
-	w.user.stuck, w.user.over = w.stuck, w.over
-	w.user.seen, w.user.password = w.seen, w.token
-	c.Dialer.NetDial = w.netDial()
+	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
+	c.Dialer.NetDial = w.net.TimelessDialer(us, w.settings.Refusal)
+	if w.settings.KeepsDeadlines {
+		c.Dialer.NetDial = w.net.Dialer(us)
+	}
 	if !w.settings.Unset {
 		c.Trace, c.Logger, c.AddrMap = w.user.trace(), slog.New(&w.user), w.user.addrMap
 	}
@@ -227,14 +205,6 @@ func (w *world) connect() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	w.useSentinels(&c)
-	if w.settings.DeadSeed { // whose user first mistakes a URL for an address
-		if _, err := c.New(ctx, []string{"redis://:" + canary + "@" + w.addrs[0]}); err != nil {
-			w.seen(err.Error())
-		}
-	}
-	if err := w.unready(); err != nil {
-		return err
-	}
 	client, err := c.New(ctx, w.seeds())
 	if err != nil {
 		return err
@@ -272,9 +242,6 @@ func (w *world) run() {
 	for _, f := range w.schedule.Faults {
 		others.Go(func() { w.happen(f) })
 	}
-	if at, countersFirst := chooseClosing(w.seed, w.schedule); at > 0 {
-		others.Go(func() { w.closeEarly(at, countersFirst) })
-	}
 	stop := make(chan struct{})
 	others.Go(func() { w.watchMap(stop) })
 	w.called = make(chan struct{})
@@ -305,7 +272,6 @@ func (w *world) end() {
 	w.keptHits()
 	w.closes("counters", w.counters.Close())
 	w.closes("client", w.client.Close())
-	close(w.over)
 	time.Sleep(healing)
 	select {
 	case <-w.called:
@@ -313,9 +279,6 @@ func (w *world) end() {
 	}
 	left := w.net.Open("")
 	w.rec.note(func(h *History) { h.Left = left })
-	if w.settings.Dialing == late { // such dials end by themselves
-		time.Sleep(simnet.LongestDial)
-	}
 }
 
 // watchMap asks the client for its map now and then.

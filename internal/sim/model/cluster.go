@@ -21,13 +21,8 @@ type Options struct {
 	Unnamed bool
 	// NoCluster servers have no cluster mode, and there is one primary.
 	NoCluster bool
-	// Proxy servers hang up when they are asked what they are, as proxies do on commands
-	// that they do not know.
-	Proxy bool
 	// Sentinels are the addresses of those that watch such servers.
 	Sentinels []string
-	// WithoutNX makes EXPIRE have no options, as before Redis 7.
-	WithoutNX bool
 	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
 	ID func(i int) string
 	// Epoch is added to the config epochs, which are 1 and so on.

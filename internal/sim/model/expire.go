@@ -21,10 +21,6 @@ func init() {
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 func (c *call) expireOptions() (o expireOptions, ok bool) {
-	if len(c.args) > 3 && c.n.c.opts.WithoutNX {
-		c.wrongArity()
-		return o, false
-	}
 	flags := map[string]*bool{"NX": &o.nx, "XX": &o.xx, "GT": &o.gt, "LT": &o.lt}
 	for _, word := range c.args[3:] {
 		flag := flags[upper(word)]

@@ -86,10 +86,6 @@ func (c *call) integers(b, d []byte) (m, n int64, ok bool) {
 func (s *Session) process(args [][]byte, now time.Time) *parked {
 	s.call.n, s.call.reply, s.call.in = s.n, &s.out, inSession
 	s.call.now, s.call.ms = now, now.UnixMilli()
-	if s.c.opts.Proxy && unknownToProxies[strings.ToLower(string(args[0]))] {
-		s.closing = true
-		return nil
-	}
 	cmd := s.n.lookup(args)
 	defer func() { // MULTI keeps what ASKING said, up to its end
 		if !s.multi && (cmd == nil || cmd.name != "asking") {
@@ -116,11 +112,6 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 	}
 	s.call.cmd, s.call.args = cmd, args
 	return s.call.execute()
-}
-
-// unknownToProxies are those of what proxies do not know that clients may send of their own.
-var unknownToProxies = map[string]bool{
-	"cluster": true, "command": true, "hello": true, "readonly": true, "readwrite": true, "role": true,
 }
 
 // runsInMulti are the commands that MULTI does not queue.

@@ -6,11 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest/sim"
 )
 
@@ -83,53 +81,6 @@ func TestSoonerServer(t *testing.T) {
 			s.incr(time.Minute, "k").ok(time.Second)
 		}
 		require.Zero(s, ran)
-	})
-}
-
-// behindAProxy returns the settings of a client that reaches servers by a proxy.
-func behindAProxy() cluster.Config {
-	return cluster.Config{Standalone: true, Dialer: lanes.Dialer{NoSetInfo: true}}
-}
-
-// TestProxyIsAskedNothing: a proxy hangs up on commands that it does not know. No connection to
-// one is lost.
-func TestProxyIsAskedNothing(t *testing.T) {
-	own(t, model.Options{Primaries: 1, NoCluster: true, Proxy: true}, func(s *stage) {
-		addr := s.inside(0).Addr()
-		s.lead(addr, s.inside(0))
-		s.client = s.another(behindAProxy(), addr)
-		s.cmd(time.Second, "INCRBY", "k", 1).ok(soon)
-		s.cmd(time.Second, "MODULE0.INCRBY", 1, "k").ok(soon)
-		s.script("k").ok(soon)
-		for _, n := range s.client.Stats().Nodes {
-			require.Zero(s, n.Pool.Closes[redislanes.CloseByServer])
-		}
-	})
-}
-
-// TestFailoverBehindAProxy: a proxy leads to the new primary from now on, and a user keeps a
-// connection to the old one. Given back, nobody gets it.
-func TestFailoverBehindAProxy(t *testing.T) {
-	own(t, model.Options{Primaries: 1, Replicas: 1, NoCluster: true, Proxy: true}, func(s *stage) {
-		const addr = "10.0.0.9:6379"
-		s.lead(addr, s.inside(0))
-		s.client = s.another(behindAProxy(), addr)
-		giveBack := s.keep("k")
-		time.Sleep(1500 * time.Millisecond)
-		s.model.Failover(s.inside(1), false)
-		s.lead(addr, s.inside(1))
-		for range 3 {
-			s.incr(time.Minute, "n")
-			s.dedicated(time.Minute, "k")
-			time.Sleep(1200 * time.Millisecond)
-		}
-		s.dedicated(time.Minute, "k").ok(time.Second)
-		giveBack()
-		time.Sleep(10 * time.Millisecond)
-		for range 3 {
-			s.dedicated(time.Minute, "k").ok(time.Second)
-			s.incr(time.Minute, "n").ok(time.Second)
-		}
 	})
 }
 
