@@ -50,7 +50,7 @@ modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*
 benches = $(BENCH)$(if $(findstring /,$(BENCH)),,|./$(BENCH)|././$(BENCH))
 
 .DEFAULT_GOAL := help
-.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results leases pages demo tools
+.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants envoy peers compare results leases pages demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -104,10 +104,6 @@ faults: ## Run the fault tests alone, without -race, and with strict deadlines; 
 	@scripts/ensure-deps.sh redis-server >&2
 	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
 	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout $(TESTTIMEOUT) ./linear
-
-drill: ## Let a service run into outages, with Prometheus beside it: which alert fires, and when (minutes; DRILLFLAGS)
-	@scripts/ensure-deps.sh redis-server cc prometheus redis-exporter node-exporter >&2
-	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout 2h -run 'TestDrill|TestStartScript' ./drill -drill $(DRILLFLAGS)
 
 envoy: ## Run the tests of Envoy's rate limit service with examples/envoydriver in it
 	@scripts/ensure-deps.sh redis-server >&2
