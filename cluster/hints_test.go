@@ -123,7 +123,6 @@ var sidePaths = map[string]sidePath{
 	"Do, dedicated, swallowed":            {replies(hangsUp), does(swallows(incrOn)), false},
 	"Do, dedicated, READONLY swallowed":   {replies("-READONLY You can't write against a read only replica.\r\n"), does(swallows(incrOn)), false},
 	"Do, blocking, unknown":               {replies(hangsUp), does(cmd("BLPOP", keyB, "1")), true},
-	"Do, unknown command":                 {nil, does(cmd("ACME.INCR", keyOf(1, 2))), false},
 	"Dial, dead": {nil, func(ctx context.Context, client *cluster.Client) error {
 		_, err := client.Dial(ctx, nodeB)
 		return err

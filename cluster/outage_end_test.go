@@ -175,7 +175,7 @@ func TestScriptsDoNotHideWrites(t *testing.T) {
 // the outage of reads.
 func TestRefusedDialDoesNotHideLoading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := (&ailing{text: loading, probe: []string{"GET", "k"}, step: "READWRITE"}).open(t)
+		a := (&ailing{text: loading, probe: []string{"GET", "k"}, step: "CLUSTER"}).open(t)
 		require.NoError(t, a.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
 		a.fail(t)
 		for range 3 {

@@ -258,14 +258,13 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 		odd          = "-ERR we do not do that here\r\n"
 	)
 	for name, says := range map[string]map[string]string{
-		"Dragonfly":            {"CLUSTER": dragonfly, "READWRITE": dragonfly},
-		"an older Dragonfly":   {"CLUSTER": oldDragonfly, "READWRITE": oldDragonfly},
-		"Dragonfly's cluster":  {"READWRITE": dragonfly, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
+		"Dragonfly":            {"CLUSTER": dragonfly},
+		"an older Dragonfly":   {"CLUSTER": oldDragonfly},
 		"Kvrocks":              {"CLUSTER MYID": kvrocksMyID, "CLUSTER": kvrocks},
 		"a cluster of Kvrocks": {"CLUSTER MYID": kvrocksMyID},
-		"a cluster with IDs":   {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
-		"nobody's cluster":     {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": odd, "CLUSTER NODES": odd},
-		"nobody's server":      {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": odd, "CLUSTER": kvrocks, "ROLE": odd},
+		"a cluster with IDs":   {"CLIENT": odd, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
+		"nobody's cluster":     {"CLIENT": odd, "CLUSTER MYID": odd, "CLUSTER NODES": odd},
+		"nobody's server":      {"CLIENT": odd, "CLUSTER MYID": odd, "CLUSTER": kvrocks, "ROLE": odd},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,8 +15,8 @@ func (c *Client) purpose(u use) wire.Purpose {
 	case c.cfg.NoIdentity:
 		return wire.Purpose{ReadOnly: u == asReplica && c.cfg.Sentinel == nil && !c.cfg.Standalone}
 	case c.cfg.Sentinel != nil && u == asPrimary:
-		return wire.Purpose{Role: true, Admits: func(addr string, mode, role []byte) error {
-			err := slots.AdmitPrimary(addr, mode, role)
+		return wire.Purpose{Role: true, Admits: func(addr string, role []byte) error {
+			err := slots.AdmitPrimary(addr, role)
 			if err != nil {
 				c.hint()
 			}
@@ -27,24 +27,22 @@ func (c *Client) purpose(u use) wire.Purpose {
 	}
 	return wire.Purpose{
 		ReadOnly: u == asReplica,
-		Admits:   func(addr string, mode, id []byte) error { return c.admit(u, addr, mode, id) },
-		Optional: func() bool { return !c.topology.Load().Sure() },
+		Admits:   func(addr string, id []byte) error { return c.admit(u, addr, id) },
 	}
 }
 
 // admit decides whether the server at the address may be sent commands, by its
-// replies to READWRITE (or READONLY) and CLUSTER MYID: for each new connection, and
-// for all that are open when the map names other nodes there. A dial that succeeds
+// reply to CLUSTER MYID: for each new connection, and for all that are open when the map names other nodes there. A dial that succeeds
 // says nothing of what answers, and a node that was restarted without cluster mode is
 // still in the other nodes' maps. What an ACL forbids a server to tell is not held against
 // it. One that is loading its data does not come here: its refusal has ended the handshake.
-func (c *Client) admit(u use, addr string, mode, id []byte) error {
+func (c *Client) admit(u use, addr string, id []byte) error {
 	t := c.topology.Load()
 	var err error
 	switch {
 	case t.Map == nil || t.Map.Single:
 		return nil
-	case slots.IsAlone(mode, id):
+	case slots.ClusterDisabled(id):
 		err = fmt.Errorf("%w: cluster support is disabled there", redislanes.ErrWrongServer)
 	default:
 		err = t.Map.Admits(u == asPrimary, addr, slots.NodeID(id))

@@ -50,10 +50,10 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	var myID string
-	purpose := wire.Purpose{Admits: func(_ string, _, id []byte) error {
+	purpose := wire.Purpose{Admits: func(_ string, id []byte) error {
 		myID = slots.NodeID(id)
 		return nil
-	}, Optional: func() bool { return q.lenient }}
+	}}
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
@@ -121,7 +121,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 		if err == nil && refusedForNow(role, q.lenient) {
 			return m, replyError("ROLE", lane.Address(), role)
 		}
-		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrWrongServer)
+		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", role), redislanes.ErrWrongServer)
 		return m, err
 	case resp.IsError(reply):
 		return m, q.explain(ctx, lane, replyError("CLUSTER", lane.Address(), reply), resp.ErrorText(reply))

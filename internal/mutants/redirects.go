@@ -70,7 +70,7 @@ var redirects = []promise{
 	}},
 	{"a connection leads to the node that the map means", []mutant{
 		{fault: "map: commands are sent to a server without cluster mode", at: "internal/engine.Client.admit",
-			by: never("mode", "id"), tests: "./cluster TestStandaloneServerAtANodesAddress/fixed"},
+			by: never("ClusterDisabled"), tests: "./cluster TestStandaloneServerAtANodesAddress/fixed"},
 		{fault: "map: commands are sent to a node of another cluster", at: "internal/slots.Map.Admits",
 			by: always("Sure"), tests: "./internal/engine TestAdmit"},
 		{fault: "map: a replica is taken for its primary, whose address it shares", at: "internal/slots.Map.Admits",

@@ -53,8 +53,8 @@ func (p *Pool) replace() {
 func (m *member) asking() wire.Purpose {
 	purpose := m.pool.purpose
 	if admit := purpose.Admits; admit != nil {
-		purpose.Admits = func(addr string, mode, id []byte) error {
-			m.admit = func() error { return admit(addr, mode, id) }
+		purpose.Admits = func(addr string, id []byte) error {
+			m.admit = func() error { return admit(addr, id) }
 			return m.admit()
 		}
 	}

@@ -28,7 +28,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				var asked atomic.Int32
 				var refuse atomic.Bool
 				greeted := make(chan struct{})
-				purpose := wire.Purpose{Admits: func(string, []byte, []byte) error {
+				purpose := wire.Purpose{Admits: func(string, []byte) error {
 					if asked.Add(1) == 1 { // in the first handshake
 						<-greeted
 					} else if refuse.Load() {
@@ -58,7 +58,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 func TestAdmittedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var admitted atomic.Bool
-		purpose := wire.Purpose{Admits: func(string, []byte, []byte) error {
+		purpose := wire.Purpose{Admits: func(string, []byte) error {
 			if !admitted.Load() {
 				return redislanes.ErrWrongServer
 			}
@@ -83,7 +83,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 // TestReadmitSparesOthers: connections that are admitted stay, also those of the other pools.
 func TestReadmitSparesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		purpose := wire.Purpose{Admits: func(string, []byte, []byte) error { return nil }}
+		purpose := wire.Purpose{Admits: func(string, []byte) error { return nil }}
 		p, err := NewFor(Laned{Lanes: 2}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()

@@ -14,13 +14,6 @@ func ClusterDisabled(reply []byte) bool {
 	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)) == fate.ClusterDisabled
 }
 
-// IsAlone tells whether a server has no cluster mode, by its replies to READWRITE or READONLY and
-// to CLUSTER MYID. One that tells its ID has it, whatever it says to READWRITE: Dragonfly refuses
-// that in a cluster, too.
-func IsAlone(mode, id []byte) bool {
-	return ClusterDisabled(id) || ClusterDisabled(mode) && NodeID(id) == ""
-}
-
 // ids are the IDs of the nodes that a map has at one address. There may be several:
 // the nodes of a shard may share a host name. A node without an ID is "".
 type ids struct{ primaries, all []string }

@@ -14,7 +14,7 @@ import (
 
 // AdmitPrimary decides by the reply to ROLE whether the server may be sent what
 // is for the primary. What it refuses to tell is not held against it.
-func AdmitPrimary(_ string, _, role []byte) error {
+func AdmitPrimary(_ string, role []byte) error {
 	list, _ := resp.Array(resp.WithoutAttributes(role))
 	if len(list) == 0 {
 		return nil

@@ -112,7 +112,7 @@ func FuzzParseSentinel(f *testing.F) {
 		for _, i := range list {
 			requireAddr(t, i.Addr)
 		}
-		_ = AdmitPrimary("", nil, instances)
+		_ = AdmitPrimary("", instances)
 	})
 }
 
@@ -127,9 +127,9 @@ func requireAddr(t *testing.T, addr string) {
 
 func TestAdmitPrimary(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, AdmitPrimary("", nil, []byte("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n")))
-	require.NoError(t, AdmitPrimary("", nil, []byte("-NOPERM no\r\n")))
-	err := AdmitPrimary("", nil, []byte("*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"))
+	require.NoError(t, AdmitPrimary("", []byte("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n")))
+	require.NoError(t, AdmitPrimary("", []byte("-NOPERM no\r\n")))
+	err := AdmitPrimary("", []byte("*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"))
 	require.ErrorIs(t, err, redislanes.ErrWrongServer)
 	require.ErrorContains(t, err, "its role is slave")
 }

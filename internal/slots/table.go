@@ -1,7 +1,9 @@
 package slots
 
 import (
+	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +37,7 @@ type Table[N Node] struct {
 
 	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
 	homeReplica N      // the same for those that go to replicas; nil if there are none
+	turn        uint32 // of the client, which spreads homes over the nodes; 0: not chosen yet
 }
 
 // NewTable builds a table; find returns the node of an address.
@@ -65,19 +68,29 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 		}
 	}
 	t.sortReplicas(near)
-	t.Settle(nil)
 	return t
 }
 
+// turns counts the clients of this process. It begins at random.
+var turns atomic.Uint32
+
+func init() { turns.Store(rand.Uint32()) }
+
 // Settle chooses the nodes that commands without a key go to: the nodes of the table before it,
 // which may be nil, as long as they are there. So such commands find what earlier ones have left:
-// SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise it chooses the owner of the lowest
-// slot, which is the same for all clients, and its first replica.
+// SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise each client takes the next primary,
+// and its first replica, so that the clients spread over the nodes.
 func (t *Table[N]) Settle(before *Table[N]) {
 	var none N
 	t.Home = NoOwner
-	if i := slices.IndexFunc(t.Owner[:], func(i uint16) bool { return i != NoOwner }); i >= 0 {
-		t.Home = t.Owner[i]
+	if before != nil {
+		t.turn = before.turn
+	}
+	if t.turn == 0 {
+		t.turn = turns.Add(1)
+	}
+	if n := len(t.Nodes); n > 0 {
+		t.Home = uint16(t.turn % uint32(n))
 	}
 	if before != nil {
 		if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {

@@ -17,7 +17,7 @@ func (s *server) Addr() string      { return s.addr }
 func (s *server) Answers(bool) bool { return !s.down }
 
 // TestSettle: commands without a key stay with their node and replica as long as
-// the map has them; otherwise they go where every client's go.
+// the map has them.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	nodes := map[string]*server{}
@@ -35,15 +35,16 @@ func TestSettle(t *testing.T) {
 		return r
 	}
 	empty := NewTable(nil, find)
+	empty.turn = 1
 	require.Nil(t, empty.Primary(NoKey))
 	require.Nil(t, empty.Replica(NoKey, nil))
-	var before *Table[*server]
+	before := empty
 	for _, step := range []struct {
 		name          string
 		ranges        []Range
 		home, replica string
 	}{
-		{"the lowest slot decides, not the order", []Range{part(8000, 16383, "b", "b1"), part(0, 7999, "a", "a1", "a2")}, "a", "a1"},
+		{"the client's turn decides", []Range{part(8000, 16383, "b", "b1"), part(0, 7999, "a", "a1", "a2")}, "a", "a1"},
 		{"slots move", []Range{part(0, 15999, "b", "b1"), part(16000, 16383, "a", "a2", "a1")}, "a", "a1"},
 		{"a replica leaves", []Range{part(0, 15999, "b", "b1"), part(16000, 16383, "a", "a2")}, "a", "a2"},
 		{"it is the only one left elsewhere", []Range{part(0, 15999, "b", "b1"), part(16000, 16383, "a")}, "a", "b1"},
@@ -65,6 +66,19 @@ func TestSettle(t *testing.T) {
 		require.Equal(t, now.Primary(NoKey), now.WithOwners([]Move[*server]{{1, find("new")}}).Primary(NoKey), step.name)
 		before = now
 	}
+}
+
+// TestHomesSpread: clients take turns.
+func TestHomesSpread(t *testing.T) {
+	find := nodesByAddr()
+	v := NewMap([]Range{{First: 0, Last: 9, Nodes: []NodeAddr{{Addr: "a"}}}, {First: 10, Last: 19, Nodes: []NodeAddr{{Addr: "b"}}}}, NodesReply{})
+	homes := make(map[string]int)
+	for range 10 {
+		table := NewTable(v, find)
+		table.Settle(NewTable(nil, find))
+		homes[table.Primary(NoKey).addr]++
+	}
+	require.Equal(t, map[string]int{"a": 5, "b": 5}, homes)
 }
 
 // TestReplicaOfASlot: it is the same one whichever server told the map, and each

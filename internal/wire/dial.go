@@ -21,16 +21,11 @@ type Purpose struct {
 	// without cluster mode, which refuses the command, is used all the same.
 	ReadOnly bool
 
-	// Admits, if not nil, decides whether the server is the one that is meant. It
-	// is given the address and the server's replies, as they came, to READWRITE
-	// (READONLY if ReadOnly is set) and CLUSTER MYID, with which each handshake
-	// then ends, without a round trip of their own. Its error fails the dial. It
-	// is called from many goroutines.
-	Admits func(addr string, mode, id []byte) error
-
-	// Optional, if not nil, reports whether nobody needs the answers to these two questions now.
-	// Then the server is used although it refuses them with a text that no server sends.
-	Optional func() bool
+	// Admits, if not nil, decides whether the server is the one that is meant. It is given
+	// the address and the server's reply, as it came, to CLUSTER MYID, with which each
+	// handshake then ends, without a round trip of its own. Its error fails the dial. It is
+	// called from many goroutines.
+	Admits func(addr string, id []byte) error
 
 	// Role asks for ROLE instead, with its reply as the id of Admits.
 	Role bool

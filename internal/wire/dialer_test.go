@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -207,27 +206,24 @@ type countedConn struct {
 
 func (c countedConn) Close() error { c.open.Add(-1); return nil }
 
-// TestMemberIsAsked: with what a server without cluster mode replies to the last
-// two commands of the handshake, on connections of both kinds. Some servers take
-// the first of them without cluster mode, too.
+// TestMemberIsAsked: with what a server without cluster mode replies to CLUSTER MYID, on connections of
+// both kinds.
 func TestMemberIsAsked(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	addr := server.Addrs()[0]
 	const disabled = "-ERR This instance has cluster support disabled\r\n"
-	for command, readOnly := range map[string]bool{"READWRITE": false, "READONLY": true} {
-		var mode resp3.RawMessage
-		require.NoError(t, server.Nodes()[0].Do(t.Context(), &mode, command))
+	for _, readOnly := range []bool{false, true} {
 		var told []string
 		verdict := error(nil)
-		purpose := Purpose{ReadOnly: readOnly, Admits: func(addr string, mode, id []byte) error {
-			told = []string{addr, string(mode), string(id)}
+		purpose := Purpose{ReadOnly: readOnly, Admits: func(addr string, id []byte) error {
+			told = []string{addr, string(id)}
 			return verdict
 		}}
 		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
 		require.NoError(t, err)
 		require.NoError(t, l.Close())
-		require.Equal(t, []string{addr, string(mode), disabled}, told)
+		require.Equal(t, []string{addr, disabled}, told)
 		verdict = errors.New("another one is meant")
 		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
 		require.ErrorIs(t, err, verdict)

@@ -45,10 +45,11 @@ const (
 // if the server does not know the command. A server that can write no file refuses PING (MISCONF), and
 // serves reads. A refusal for now is no reason: a replica that is busy
 // and refuses READONLY would redirect all reads of this connection. A greeting that only tells is
-// also spared if no server sends the text: services have texts of their own for CLIENT SETINFO.
+// also spared if no server sends the text, since services have texts of their own, and if a script
+// is running: SCRIPT KILL may need a new connection.
 func (n need) spares(f fate.Fate) bool {
 	return n >= should && f.Unsupported() || n >= may && (f == fate.NoPermission || f == fate.Full) ||
-		n == tells && f == fate.Unlisted
+		n == tells && (f == fate.Unlisted || f == fate.Busy)
 }
 
 func (d dialer) greetings() []greeting {
@@ -85,22 +86,14 @@ func (d dialer) greetings() []greeting {
 // questions are the greetings whose replies are the purpose's.
 func (p Purpose) questions() []greeting {
 	var greetings []greeting
-	asks := may
-	if p.Optional != nil && p.Optional() {
-		asks = tells
-	}
-	switch {
-	case p.Role:
+	if p.Role {
 		return []greeting{{"ROLE", nil, may}}
-	case p.ReadOnly:
+	}
+	if p.ReadOnly {
 		greetings = append(greetings, greeting{"READONLY", nil, should})
-	case p.Admits != nil:
-		// It changes nothing: it is the default. The reply is needed only from a server that does
-		// not tell its ID.
-		greetings = append(greetings, greeting{"READWRITE", nil, tells})
 	}
 	if p.Admits != nil {
-		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, asks})
+		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, tells})
 	}
 	return greetings
 }
@@ -126,11 +119,10 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		}
 		return in.failure(ctx, err)
 	}
-	var replies [2][]byte // to the last two greetings
+	var last []byte
 	for _, g := range greetings {
 		reply, err := in.next()
-		replies[0], replies[1] = replies[1], reply
-		if err != nil {
+		if last = reply; err != nil {
 			return in.failure(ctx, err)
 		}
 		if resp.IsError(reply) {
@@ -143,7 +135,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		return in.failure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
 	if d.Admits != nil {
-		if err := d.Admits(addr, replies[0], replies[1]); err != nil {
+		if err := d.Admits(addr, last); err != nil {
 			return err
 		}
 	}

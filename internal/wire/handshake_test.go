@@ -220,8 +220,8 @@ func TestRefusedGreetings(t *testing.T) {
 	}
 	temporary := []string{busy, loading, stale, full, madeUp}
 	asks := all(temporary, passes, map[string]outcome{unknown: spared, old: spared, disabled: spared, noRight: spared, diskFull: spared, noAuth: forGood, wrongPass: forGood})
-	tells := all([]string{madeUp, "ERR Command is not available: 'CLIENT SETINFO'"}, spared, maps.Clone(asks))
-	admits := func(string, []byte, []byte) error { return nil }
+	tells := all([]string{madeUp, busy, "ERR Command is not available: 'CLIENT SETINFO'"}, spared, maps.Clone(asks))
+	admits := func(string, []byte) error { return nil }
 	for name, c := range map[string]struct {
 		d       lanes.Dialer
 		purpose Purpose
@@ -233,8 +233,7 @@ func TestRefusedGreetings(t *testing.T) {
 		"SETINFO LIB-VER": {want: tells, before: 1},
 		"PING":            {d: lanes.Dialer{NoSetInfo: true}, want: asks},
 		"ROLE":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Role: true}, want: asks},
-		"READWRITE":       {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, after: 1, want: tells},
-		"MYID":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, before: 1, want: asks},
+		"MYID":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, want: tells},
 		"READONLY": {
 			d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{ReadOnly: true},
 			want: all(temporary, passes, map[string]outcome{disabled: spared, unknown: spared, noRight: forGood, noAuth: forGood}),
@@ -271,7 +270,7 @@ func TestRefusedGreetings(t *testing.T) {
 			require.ErrorAs(t, err, &refused, "%s: %s", name, text)
 			require.Equal(t, want == passes, Passes(refused), "%s: %s", name, text)
 			if text == madeUp {
-				asksWho := name == "READWRITE" || name == "MYID" || name == "ROLE"
+				asksWho := name == "ROLE"
 				require.Equal(t, asksWho, strings.Contains(refused.Hint, "Config.NoIdentity"), name)
 			}
 		}
@@ -282,12 +281,11 @@ func TestRefusedGreetings(t *testing.T) {
 // TestPushesInHandshake: a push between the replies is none of them.
 func TestPushesInHandshake(t *testing.T) {
 	push := ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n"
-	admits := func(_ string, mode, id []byte) error {
-		require.Equal(t, "+OK\r\n", string(mode))
+	admits := func(_ string, id []byte) error {
 		require.Equal(t, "$2\r\nid\r\n", string(id))
 		return nil
 	}
-	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+"+OK\r\n", push+push+"$2\r\nid\r\n"))
+	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+push+"$2\r\nid\r\n"))
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }
@@ -299,7 +297,7 @@ func TestRoleOfAPrimaryWithManyReplicas(t *testing.T) {
 	row := "*3\r\n$39\r\n2001:0db8:85a3:0000:0000:8a2e:0370:7334\r\n$5\r\n16379\r\n$15\r\n123456789012345\r\n"
 	role := fmt.Sprintf("*3\r\n$6\r\nmaster\r\n:1\r\n*%d\r\n%s", replicas, strings.Repeat(row, replicas))
 	var told string
-	purpose := Purpose{Role: true, Admits: func(_ string, _, role []byte) error { told = string(role); return nil }}
+	purpose := Purpose{Role: true, Admits: func(_ string, role []byte) error { told = string(role); return nil }}
 	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, purpose, answering(t, role))
 	require.NoError(t, err)
 	require.NoError(t, l.Close())

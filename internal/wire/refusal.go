@@ -96,7 +96,7 @@ func hint(e *redislanes.HandshakeError) string {
 		return "a Redis Cluster has only database 0: leave Dialer.Database out"
 	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "out of range"):
 		return "the server has fewer databases than Dialer.Database asks for"
-	case f == fate.Unlisted && (e.Command == "READWRITE" || e.Command == "CLUSTER" || e.Command == "ROLE"):
+	case f == fate.Unlisted && (e.Command == "CLUSTER" || e.Command == "ROLE"):
 		return "if the server never allows it, set cluster.Config.NoIdentity"
 	case code == "NOPROTO", e.Command == "HELLO" && f == fate.Unknown:
 		return "Dialer.Protocol = 3 needs Redis 6"
