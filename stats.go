@@ -125,7 +125,7 @@ const (
 	CloseByServer  = "server"   // the server hung up
 	CloseTimeout   = "timeout"  // the socket accepted no bytes
 	CloseProtocol  = "protocol" // the server sent something that is not RESP, or more than lanes.Limits allow
-	CloseUnclean   = "unclean"  // its user left it in a state that could not be reset
+	CloseUnclean   = "unclean"  // its user has changed it
 	CloseRenewed   = "renewed"  // the address may lead to another server now
 	CloseAged      = "aged"     // it reached MaxAge
 	CloseIOFailure = "io"       // reset, unreachable and other errors of the network

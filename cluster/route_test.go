@@ -200,10 +200,10 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 		lines           [][]string
 	}{
 		{redislanes.ErrShared, cause.ErrNotPipelinable, [][]string{
-			{"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"}, {"QUIT"},
+			{"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"},
 		}},
 		{cause.ErrUnanswered, cause.ErrUnanswered, [][]string{ // radix.WithConn would not help
-			{"SUBSCRIBE", "c"}, {"MONITOR"},
+			{"SUBSCRIBE", "c"}, {"MONITOR"}, {"QUIT"},
 			{"CLIENT", "REPLY", "SKIP"}, {"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"SYNC"}, {"PSYNC", "?", "-1"},
 		}},
 	} {

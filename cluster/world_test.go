@@ -121,8 +121,6 @@ func (w *world) reply(addr string, cmd []string) string {
 		return "+OK\r\n"
 	case name == "PING":
 		return "+PONG\r\n"
-	case name == "RESET": // asked behind the test's back, when a dedicated connection comes back
-		return "+RESET\r\n"
 	}
 	return w.answer(addr, cmd)
 }

@@ -29,9 +29,7 @@ type Dialer struct {
 	//
 	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client
 	// calls it again. New does so until its context ends. Commands are retried within
-	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final. A dedicated
-	// connection that its user has changed, for example by SELECT, is closed and not restored if its
-	// credentials are more than a minute old.
+	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final.
 	//
 	// A server may cut a connection when its token ends. Set MaxAge in pool.Options to less than a
 	// token lasts: connections are then replaced in time.

@@ -182,10 +182,10 @@ func TestEffects(t *testing.T) {
 	for line, want := range map[string]Effect{
 		"GET a": NoEffect, "no.such a": NoEffect, "CLIENT ID": NoEffect, "CLIENT LIST": NoEffect, "SCRIPT LOAD x": NoEffect,
 		"multi": OpensTransaction, "EXEC": EndsTransaction, "DISCARD": EndsTransaction, "WATCH a": Watches, "UNWATCH": Unwatches,
-		"ASKING": ForNext, "CLIENT CACHING yes": ForNext, "SELECT 1": Changes, "READONLY": Changes, "READWRITE": Changes,
-		"AUTH x": Changes, "HELLO 3": Changes, "CLIENT NO-EVICT on": Lasts, "client setname x": Changes,
-		"CLIENT TRACKING on": Changes, "CLIENT NEW-IN-REDIS-9": Lasts, "CLIENT": Lasts, "SCRIPT DEBUG YES": Lasts,
-		"RESET": Resets, "QUIT": Closes, "POST": Closes, "SUBSCRIBE a": Unanswered, "SUNSUBSCRIBE": Unanswered, "MONITOR": Unanswered,
+		"ASKING": Changes, "CLIENT CACHING yes": Changes, "SELECT 1": Changes, "READONLY": Changes, "READWRITE": Changes,
+		"AUTH x": Changes, "HELLO 3": Changes, "CLIENT NO-EVICT on": Changes, "client setname x": Changes,
+		"CLIENT TRACKING on": Changes, "CLIENT NEW-IN-REDIS-9": Changes, "CLIENT": Changes, "SCRIPT DEBUG YES": Changes,
+		"RESET": Changes, "QUIT": Unanswered, "POST": Unanswered, "SUBSCRIBE a": Unanswered, "SUNSUBSCRIBE": Unanswered, "MONITOR": Unanswered,
 		"PSYNC ? -1": Unanswered, "SYNC": Unanswered, "REPLCONF ACK 0": Unanswered, "replconf getack *": Unanswered, "REPLCONF capa eof ack 0": Unanswered,
 		"CLIENT REPLY OFF": Unanswered, "CLIENT REPLY SKIP": Unanswered, "CLUSTER SYNCSLOTS ACK": Unanswered, "CLUSTER SLOTS": NoEffect,
 	} {

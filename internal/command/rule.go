@@ -76,12 +76,8 @@ const (
 	Watches                 // WATCH
 	Unwatches               // UNWATCH; queued inside a transaction
 	Awaits                  // WAIT, WAITAOF: for the writes that were sent over it before
-	ForNext                 // ASKING, CLIENT CACHING: for the next command only
-	Changes                 // SELECT, AUTH, READONLY, CLIENT SETNAME, ...: until RESET and another handshake
-	Lasts                   // CLIENT NO-EVICT, SCRIPT DEBUG, ...: longer than that, at least on some servers
-	Resets                  // RESET: also the authentication and the protocol
-	Closes                  // QUIT: the server hangs up
-	Unanswered              // SUBSCRIBE, MONITOR, REPLCONF, CLIENT REPLY, ...: replies are not one for each command
+	Changes                 // SELECT, AUTH, READONLY, CLIENT SETNAME, ASKING, RESET, ...
+	Unanswered              // SUBSCRIBE, MONITOR, REPLCONF, CLIENT REPLY, QUIT, ...: replies are not one for each command
 )
 
 // A Rule is what has to be known of a command: where its keys are and how it

@@ -113,8 +113,6 @@ var connections = []promise{
 			by: always("uncounted"), tests: "./internal/wire TestErrorRepliesOfPingsAreNotCounted"},
 		{fault: "a connection that closes before it is registered is not counted", at: "internal/nodepool.Pool.joinLocked",
 			by: becomes("p.members = p.members[:len(p.members)-1]", "leftLocked"), tests: "./internal/nodepool TestClosedBeforeItJoined"},
-		{fault: "a user's QUIT counts against the server", at: "internal/nodepool.member.expectEnd",
-			by: drop("leaveWhy"), tests: "./internal/nodepool TestQuitIsTheUsersDoing"},
 	}},
 	{"buffers are bounded", []mutant{
 		{fault: "idle lanes keep large buffers", at: "internal/wire.Lane.Watch",

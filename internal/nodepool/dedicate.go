@@ -2,7 +2,6 @@ package nodepool
 
 import (
 	"context"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -54,47 +53,22 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 	}
 	a.mu.Unlock()
 	if r := <-w.given; r.member != nil {
-		a.takeBack(r.member, clean)
+		a.takeBack(r.member, true)
 	}
 	return cause
 }
 
-// takeBack takes back a dedicated connection as its user has left it. It is given to
-// others once it is as it was. One that is spoilt is closed and replaced.
-func (p *Pool) takeBack(m *member, left condition) {
+// takeBack takes back a dedicated connection. One that is not clean, as its user got it, is closed.
+func (p *Pool) takeBack(m *member, clean bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
 	case m.state != dedicated: // it was closed meanwhile
-	case left == spoilt:
+	case !clean:
 		p.leaveLocked(m, errUnclean, true)
 	default:
 		m.startLocked()
 		p.returnedLocked(m)
-		if left == clean || !m.restoreLocked() {
-			p.access.offerLocked(m)
-		}
+		p.access.offerLocked(m)
 	}
-	p.mu.Unlock()
-}
-
-// restoreLocked has the connection restored, and reports true: it is offered when the server has
-// answered. If its credentials may have ended, it is closed instead. restoreLocked reports false for a
-// connection that is to leave anyway.
-func (m *member) restoreLocked() bool {
-	p := m.pool
-	if m.leaveWhy != nil {
-		return false
-	}
-	if m.lane.CredentialsMayChange() && time.Since(m.born) > loginAge {
-		p.leaveLocked(m, errUnclean, true)
-		return true
-	}
-	m.restore = m.lane.Restore()
-	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
-		p.leaveLocked(m, wire.ErrClosed, true) // the lane's own error, if it has one, says why
-		return true
-	}
-	m.becomeLocked(busy)
-	p.attend()
-	return true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -37,19 +36,18 @@ func newDedicated(m *member) *Dedicated { return &Dedicated{member: m} }
 
 // Return gives the connection back. From then on c is of no use: what is sent
 // over it fails with [cause.ErrReturned], and returning it again does nothing. The
-// next user finds the connection as this one did. After commands that change it (an open
-// transaction, WATCH, SELECT, CLIENT SETNAME), it is restored with RESET and its handshake,
-// or closed and replaced on servers before 6.2. It is closed, too, if a reply is missing, a
-// command is under way, or may have done what RESET does not undo.
+// next user finds the connection as this one did. After a command that changes it (an open
+// transaction, WATCH, SELECT, CLIENT SETNAME), or that the client does not know, it is closed. It
+// is closed, too, if a reply is missing or a command is under way.
 func (c *Dedicated) Return() {
 	c.mu.Lock()
 	again := c.returned
 	c.returned = true
-	left := c.conditionLocked()
+	clean := c.cleanLocked()
 	c.mu.Unlock()
 	if !again {
 		c.member.quietUntil.Store(nil)
-		c.member.pool.takeBack(c.member, left)
+		c.member.pool.takeBack(c.member, clean)
 	}
 }
 
@@ -58,7 +56,7 @@ func (c *Dedicated) Return() {
 func (c *Dedicated) Close() error {
 	c.mu.Lock()
 	returned := c.returned
-	c.usage.condition = spoilt
+	c.usage.changed = true
 	c.mu.Unlock()
 	if returned {
 		return nil
@@ -116,9 +114,6 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Dura
 	if err := c.begin(wait); err != nil {
 		return nil, wire.NameCommand(err, request, c.Address())
 	}
-	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
-		c.member.expectEnd()
-	}
 	wire.RoundTrip(ctx, c.member, batch)
 	return c.end(commands, batch)
 }
@@ -131,17 +126,10 @@ func (c *Dedicated) begin(wait time.Duration) error {
 		return wire.NotSent(c.Address(), cause.ErrReturned)
 	}
 	if c.underWay++; c.underWay > 1 {
-		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
+		c.usage.changed = true // in which order the commands ran is not known
 	}
 	c.member.expectWait(wait, c.member.lane.InFlight() > 0 || c.underWay > 1)
 	return nil
-}
-
-// expectEnd notes that the user makes the server hang up.
-func (m *member) expectEnd() {
-	m.pool.mu.Lock()
-	defer m.pool.mu.Unlock()
-	m.leaveWhy = errUnclean
 }
 
 // expectWait notes how long the commands may wait for data. Until then the silence of the
@@ -216,15 +204,9 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 	return replies, nil
 }
 
-// conditionLocked returns how the connection would come back now.
-func (c *Dedicated) conditionLocked() condition {
-	switch {
-	case c.underWay > 0:
-		return spoilt
-	case c.usage.open:
-		return max(c.usage.condition, changed)
-	}
-	return c.usage.condition
+// cleanLocked reports whether the connection is as its user got it.
+func (c *Dedicated) cleanLocked() bool {
+	return c.underWay == 0 && !c.usage.open && !c.usage.changed
 }
 
 // Returned reports whether the connection was returned.
@@ -244,22 +226,12 @@ func (c *Dedicated) InTransaction() bool {
 
 func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }
 
-// A condition is how the user of a connection has left it.
-type condition uint8
-
-const (
-	clean   condition = iota // nothing but commands that leave it as it was, each with its reply
-	changed                  // RESET and the handshake make it as it was
-	spoilt                   // there is no telling
-)
-
 // usage is what the commands of one user have done to a connection. The zero value is a
-// connection as its user got it. Most users send plain commands or whole transactions. Their
-// connections need no RESET, which would cost each of them a round trip.
+// connection as its user got it. Most users send plain commands or whole transactions.
 type usage struct {
-	condition condition
-	open      bool // as changed, until a transaction ends: MULTI, WATCH or ASKING was sent
-	multi     bool // the server queues commands
+	changed bool // it is not as the user got it, or there is no telling
+	open    bool // MULTI or WATCH was sent, and neither EXEC nor DISCARD has succeeded since
+	multi   bool // the server queues commands
 }
 
 // note notes that the command was sent, and its reply; nil is one that did not come.
@@ -267,20 +239,15 @@ func (u *usage) note(sent command.Command, reply []byte) {
 	done := !resp.IsError(reply)
 	switch e := sent.Effect(); {
 	case reply == nil || !sent.Known():
-		u.condition = spoilt
+		u.changed = true
 	case e == command.NoEffect || e == command.Awaits || e == command.Unwatches:
 	case e == command.OpensTransaction:
 		u.open, u.multi = true, u.multi || done
-	case e == command.Watches || e == command.ForNext:
+	case e == command.Watches:
 		u.open = true
-	case e == command.EndsTransaction && (done || resp.EndsExec(reply)):
-		u.open, u.multi = false, false
 	case e == command.EndsTransaction:
-	case e == command.Changes:
-		u.condition = max(u.condition, changed)
-	case e == command.Resets:
-		u.condition, u.multi = max(u.condition, changed), false
+		u.open, u.multi = u.open && !done, u.multi && !done && !resp.EndsExec(reply)
 	default:
-		u.condition = spoilt
+		u.changed = true
 	}
 }

@@ -15,7 +15,7 @@ import (
 var (
 	errClosed  = fmt.Errorf("the pool is %w", redislanes.ErrClosed)
 	errIdle    = errors.New("connection idle")
-	errUnclean = errors.New("connection left in an unknown state by its user")
+	errUnclean = errors.New("connection changed by its user")
 )
 
 func closeReason(err error) string {

@@ -79,16 +79,6 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.leaveLocked(m, m.leaveWhy, false)
 		return
 	}
-	if r := m.restore; r != nil {
-		if !r.Complete() {
-			m.becomeLocked(busy)
-			return
-		}
-		if m.restore = nil; !r.Restored() {
-			a.leaveLocked(m, errUnclean, false)
-			return
-		}
-	}
 	w := a.queue.first()
 	if w == nil {
 		m.becomeLocked(isIdle)

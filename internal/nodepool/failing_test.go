@@ -224,29 +224,6 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 	}
 }
 
-// TestQuitIsTheUsersDoing: connections that users end say nothing of the server.
-func TestQuitIsTheUsersDoing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := &brief{commands: 1}
-		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
-		require.NoError(t, err)
-		for range 3 * health.SparedYoung {
-			c, err := p.Dedicate(t.Context())
-			require.NoError(t, err)
-			_, err = say(t.Context(), c, "QUIT")
-			require.NoError(t, err)
-			c.Return()
-		}
-		time.Sleep(time.Second)
-		p.main.mu.Lock()
-		require.False(t, p.main.health.MustProve(time.Now()))
-		p.main.mu.Unlock()
-		require.EqualValues(t, 3*health.SparedYoung, p.Stats().Closes[redislanes.CloseUnclean])
-		require.NoError(t, p.Close())
-		server.tasks.Wait()
-	})
-}
-
 // TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
 func TestDownErrorKeepsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

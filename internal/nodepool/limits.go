@@ -55,9 +55,6 @@ const (
 	// maxRenewPause.
 	firstPause    = time.Second
 	maxRenewPause = 16 * time.Second
-
-	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.
-	loginAge = time.Minute
 )
 
 // The counts of the package.

@@ -114,11 +114,10 @@ type member struct {
 	// Guarded by pool.mu.
 	state       state
 	health      health.Conn
-	heard       time.Time     // when bytes were last seen to arrive: an idle connection gets a PING later
-	leaveWhy    error         // why it is to leave when its user returns it
-	closedEarly error         // why it was closed before it was a member
-	ping        *wire.Batch   // the last PING; nil: there was none
-	restore     *wire.Restore // that is in flight after its user returned it, or was not looked at
+	heard       time.Time   // when bytes were last seen to arrive: an idle connection gets a PING later
+	leaveWhy    error       // why it is to leave when its user returns it
+	closedEarly error       // why it was closed before it was a member
+	ping        *wire.Batch // the last PING; nil: there was none
 }
 
 // inFlight returns how many batches are in flight on the connection, without a PING of the pool's.

@@ -47,7 +47,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	require.ErrorIs(t, p.main.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
 	w := p.main.queue.first()
 	p.main.mu.Unlock()
-	p.main.takeBack((<-w.given).member, clean)
+	p.main.takeBack((<-w.given).member, true)
 }
 
 // TestFailFastBesideOneThatLeaves: a connection that is on its way out, which may take a

@@ -11,11 +11,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -23,9 +21,7 @@ import (
 func TestUsage(t *testing.T) {
 	const ok, bad = "+OK\r\n", "-ERR syntax error\r\n"
 	const execAbort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
-	beyondLimits := string(resp.AppendRefusal(nil, resp.TooManyAttributes, lanes.Limits{}))
-	open := usage{open: true}
-	multi := usage{open: true, multi: true}
+	open, multi, changed := usage{open: true}, usage{open: true, multi: true}, usage{changed: true}
 	for _, test := range []struct {
 		before  usage
 		command string
@@ -34,52 +30,31 @@ func TestUsage(t *testing.T) {
 	}{
 		{usage{}, "GET k", "$1\r\nv\r\n", usage{}},
 		{usage{}, "GET k", bad, usage{}},
-		{usage{}, "GET k", beyondLimits, usage{}},
-		{usage{}, "GET k", "", usage{condition: spoilt}},
+		{usage{}, "GET k", "", changed},
 		{usage{}, "CLIENT id", ":1\r\n", usage{}},
 		{usage{}, "WAIT 0 0", ":0\r\n", usage{}},
 		{usage{}, "UNWATCH", ok, usage{}},
-		{usage{}, "NOSUCHCOMMAND", bad, usage{condition: spoilt}},
-		{usage{}, "CLIENT NOVELTY", ok, usage{condition: spoilt}},
-		{usage{}, "CLIENT NO-EVICT on", ok, usage{condition: spoilt}},
-		{usage{}, "SCRIPT debug yes", ok, usage{condition: spoilt}},
-		{usage{}, "QUIT", ok, usage{condition: spoilt}},
-		{usage{}, "SELECT 1", ok, usage{condition: changed}},
-		{usage{}, "SELECT 1", bad, usage{condition: changed}},
-		{usage{condition: spoilt}, "SELECT 1", ok, usage{condition: spoilt}},
-		{usage{condition: spoilt}, "RESET", "+RESET\r\n", usage{condition: spoilt}},
-		{multi, "RESET", "+RESET\r\n", usage{condition: changed, open: true}},
+		{usage{}, "NOSUCHCOMMAND", bad, changed},
+		{usage{}, "CLIENT NOVELTY", ok, changed},
+		{usage{}, "SCRIPT debug yes", ok, changed},
+		{usage{}, "SELECT 1", bad, changed},
+		{usage{}, "ASKING", ok, changed},
 		{usage{}, "multi", ok, multi},
 		{usage{}, "MULTI", bad, open},
-		{usage{}, "MULTI", beyondLimits, open},
 		{usage{}, "WATCH k", ok, open},
-		{usage{}, "WATCH k", "-MOVED 1 a:1\r\n", open},
-		{usage{}, "ASKING", ok, open},
 		{usage{}, "EXEC", bad, usage{}},
+		{changed, "RESET", "+RESET\r\n", changed},
 		{open, "EXEC", bad, open},
 		{open, "UNWATCH", ok, open},
 		{multi, "MULTI", bad, multi},
 		{multi, "GET k", "+QUEUED\r\n", multi},
-		{multi, "SELECT 1", "+QUEUED\r\n", usage{condition: changed, open: true, multi: true}},
-		{multi, "DISCARD now", bad, multi},
+		{multi, "SELECT 1", "+QUEUED\r\n", usage{changed: true, open: true, multi: true}},
 		{multi, "EXEC", bad, multi},
-		{multi, "EXEC", beyondLimits, multi},
-		{multi, "EXEC", "-EXECABORTED by somebody\r\n", multi},
-		{multi, "EXEC", "", usage{condition: spoilt, open: true, multi: true}},
-		{multi, "EXEC", execAbort, usage{}},
-		{multi, "EXEC", "!45\r\nEXECABORT Transaction discarded because of: x\r\n", usage{}},
-		{multi, "EXEC", "-CLUSTERDOWN Hash slot not served\r\n", usage{}},
-		{multi, "EXEC", "-TRYAGAIN Multiple keys request during rehashing of slot\r\n", usage{}},
-		{multi, "EXEC", "-MOVED 1 127.0.0.1:7001\r\n", usage{}},
-		{multi, "EXEC", "-ASK 1 127.0.0.1:7001\r\n", usage{}},
-		{multi, "EXEC", "-CROSSSLOT Keys in request don't hash to the same slot\r\n", usage{}},
-		{multi, "EXEC", "-LOADING Redis is loading the dataset in memory\r\n", multi},
-		{multi, "GET k", "-MOVED 1 127.0.0.1:7001\r\n", multi},
+		{multi, "EXEC", execAbort, open},
+		{multi, "EXEC", "-MOVED 1 127.0.0.1:7001\r\n", open},
 		{multi, "EXEC", "*1\r\n:1\r\n", usage{}},
 		{multi, "EXEC", "*-1\r\n", usage{}},
-		{multi, "EXEC", "_\r\n", usage{}},
 		{multi, "DISCARD", ok, usage{}},
-		{usage{condition: changed, open: true, multi: true}, "EXEC", "*0\r\n", usage{condition: changed}},
 	} {
 		var reply []byte
 		if test.reply != "" {
@@ -90,24 +65,6 @@ func TestUsage(t *testing.T) {
 		got.note(command.Of(resp.AppendCommand(nil, words[0], words[1:]...)), reply)
 		require.Equal(t, test.after, got, "%+v, %s, %q", test.before, test.command, test.reply)
 	}
-}
-
-// FuzzUsage: whatever is sent and replied, a spoilt connection stays so, and a command without
-// a reply makes it so.
-func FuzzUsage(f *testing.F) {
-	f.Add([]byte("*1\r\n$5\r\nMULTI\r\n"), []byte("+OK\r\n"), true, uint8(0))
-	f.Add([]byte("*2\r\n$6\r\nSCRIPT\r\n$5\r\ndebug\r\n"), []byte("|1\r\n+a\r\n+b\r\n+QUEUED\r\n"), false, uint8(1))
-	f.Fuzz(func(t *testing.T, encoded, reply []byte, open bool, left uint8) {
-		before, sent := usage{open: open, condition: condition(left % 3)}, command.Of(encoded)
-		after := before
-		after.note(sent, reply)
-		require.GreaterOrEqual(t, after.condition, before.condition)
-		if open && !after.open {
-			require.Contains(t, []string{"EXEC", "DISCARD"}, sent.Name())
-		}
-		after.note(sent, nil)
-		require.Equal(t, spoilt, after.condition)
-	})
 }
 
 // A connState is what a server says of a connection, of what may differ for its next
@@ -136,7 +93,7 @@ func connectionState(ctx context.Context, t *testing.T, beside radix.Conn, id st
 }
 
 // TestNobodyInherits sends random commands to a real server: what it says of a connection
-// when that comes back is what it said at first.
+// that is given out is what it said at first.
 func TestNobodyInherits(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
@@ -187,64 +144,7 @@ func TestNobodyInherits(t *testing.T) {
 		}
 		c.Return()
 	}
-	require.Greater(t, kept, 100)
-}
-
-// TestRestore: plain commands and whole transactions cost nothing when their connection comes
-// back. Others cost RESET and the handshake, by the login that is current, and on a server
-// that does not know RESET the connection.
-func TestRestore(t *testing.T) {
-	t.Parallel()
-	restore := []string{"RESET", "AUTH", "SELECT", "CLIENT", "READONLY"}
-	for name, c := range map[string]struct {
-		commands string // separated by ;
-		old      bool
-		sent     []string
-		closes   uint64
-	}{
-		"plain":               {"GET k;BLPOP k 1", false, nil, 0},
-		"a whole transaction": {"WATCH k;MULTI;EXEC", false, nil, 0},
-		"an open transaction": {"MULTI", false, restore, 0},
-		"a database":          {"SELECT 1", false, restore, 0},
-		"unknown":             {"NOVELTY", false, nil, 1},
-		"on an old server":    {"SELECT 1", true, restore, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := new(piped)
-				if c.old {
-					s.unknown = "RESET"
-				}
-				d := lanes.Dialer{NetDial: s.dial, Password: "secret", Database: 3, ClientName: "me", NoSetInfo: true}
-				p, err := NewFor(Fixed{Size: 1}.settings(), d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
-				require.NoError(t, err)
-				defer p.Close()
-				own, err := p.Dedicate(t.Context())
-				require.NoError(t, err)
-				for command := range strings.SplitSeq(c.commands, ";") {
-					_, err := say(t.Context(), own, command)
-					require.NoError(t, err)
-				}
-				synctest.Wait()
-				s.commands()
-				own.Return()
-				own, err = p.Dedicate(t.Context()) // which waits until it is restored
-				require.NoError(t, err)
-				own.Return()
-				synctest.Wait()
-				sent := s.commands()
-				if c.closes > 0 && len(sent) >= len(restore)-1 {
-					sent = sent[:len(sent)-len(restore)+1] // without the handshake of the next one
-				}
-				if len(c.sent) == 0 {
-					require.Empty(t, sent)
-				} else {
-					require.Equal(t, c.sent, sent)
-				}
-				require.Equal(t, c.closes, p.Stats().Closes[redislanes.CloseUnclean])
-			})
-		})
-	}
+	require.Greater(t, kept, 20)
 }
 
 // TestWaitsAreNoTimesOfDay: until when commands may wait does not depend on a clock that

@@ -159,7 +159,7 @@ func TestEncodeDecodeRefusesWhatIsNoCommand(t *testing.T) {
 		require.EqualError(t, err, "redislanes: the request is not a sequence of whole commands: not sent", "%q", request)
 		require.Zero(t, l.InFlight(), "%q", request)
 	}
-	require.EqualError(t, actionConn{l}.EncodeDecode(t.Context(), nil, nil), "redislanes: reading without a command works only inside radix.WithConn, after SUBSCRIBE: not sent")
+	require.EqualError(t, actionConn{l}.EncodeDecode(t.Context(), nil, nil), "redislanes: reading without a command works only on a connection of Client.Dial: not sent")
 	require.NoError(t, actionConn{l}.Do(t.Context(), radix.NewPipeline()), "empty")
 	require.NoError(t, l.ping(t))
 }

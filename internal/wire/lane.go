@@ -55,9 +55,7 @@ type Lane struct {
 	errorReplies *ErrorCount // nil: nobody counts
 	traffic      *Traffic
 	limits       lanes.Limits
-	restore      func() []greeting // the commands of Restore
-	mayChange    bool              // a program's function returned the credentials of the dial
-	maxQueued    int               // bytes of wbuf beyond which Enqueue refuses a batch
+	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
 	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
@@ -116,7 +114,6 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	l.gauge.ID = rand.Uint64()
 	l.plain, l.secure = outletsOf(conn)
-	l.restore, l.mayChange = d.restore, d.mayChange
 	l.wake <- struct{}{}
 	l.rest()
 	go l.readInBackground()
