@@ -42,8 +42,7 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 //
 //   - a command that blocks without a timeout,
 //   - a call that waits for a connection of a full pool,
-//   - inside radix.WithConn, a command that the client does not know: it asks COMMAND INFO about a
-//     module's command when that is used for the first time,
+//   - inside radix.WithConn, a command that the client does not know,
 //   - with [WhileContextLasts] as Config.RetryWindow, a call that is retried, as while its node is
 //     down or silent.
 //

@@ -97,7 +97,7 @@ type Config struct {
 	Sentinel *Sentinel
 
 	// Standalone says that the addresses are those of servers without cluster mode, or of
-	// proxies. The client sends them no CLUSTER, READONLY, ROLE or COMMAND. It is for users
+	// proxies. The client sends them no CLUSTER, READONLY or ROLE. It is for users
 	// that may not send these commands, and for proxies that hang up on unknown commands (see
 	// also Dialer.NoSetInfo). The first address that answers is used. A server without
 	// cluster mode that allows CLUSTER is recognized without this setting. MOVED is followed
@@ -113,9 +113,8 @@ type Config struct {
 	// ACL forbids them: each refusal is an entry in the server's ACL LOG. Left out are READWRITE
 	// and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a replica, CLUSTER NODES
 	// with each fetch of the map, and ROLE. What remains are CLUSTER SLOTS, ASKING, READONLY for
-	// reads from replicas, PING, COMMAND INFO for commands that the client does not know, and,
-	// unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that does not know CLUSTER SLOTS is
-	// asked for its ROLE. docs/topologies.md has an ACL for that.
+	// reads from replicas, PING and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that
+	// does not know CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.
 	//
 	// The client then trusts addresses. It does not notice another cluster's server, or one without
 	// cluster mode, that takes over the address of a node, nor with Sentinels a primary that has

@@ -122,30 +122,6 @@ func TestCallsEndWithoutADeadline(t *testing.T) {
 	}
 }
 
-// TestModulesEndWithoutADeadline: what servers tell of a command counts on a dedicated connection, too. One
-// that does not block is due at once.
-func TestModulesEndWithoutADeadline(t *testing.T) {
-	pipelined := radix.NewPipeline()
-	for _, cmd := range [][]string{{"MULTI"}, {"MODULE0.INCRBY", "1", "k"}, {"EXEC"}} {
-		pipelined.Append(radix.Cmd(nil, cmd[0], cmd[1:]...))
-	}
-	for name, call := range map[string]func(e endless) error{
-		"WithConn":           func(e endless) error { return e.onConn(e, "MODULE0.INCRBY", "1", "k") },
-		"WithConn of a node": func(e endless) error { return e.onConn(e.nodeClient(), "MODULE0.INCRBY", "1", "k") },
-		"a transaction":      func(e endless) error { return e.silent(e, pipelined) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newEndless(t, cluster.Config{})
-				require.NoError(t, e.Do(e.ctx, radix.Cmd(nil, "MODULE0.INCRBY", "1", "k"))) // so that the command is known
-				began := time.Now()
-				require.ErrorContains(t, call(e), e.owner.Addr())
-				require.LessOrEqual(t, time.Since(began), 11*time.Second)
-			})
-		})
-	}
-}
-
 func newEndless(t *testing.T, c cluster.Config) endless {
 	redis := sim.Start(t, sim.Config{})
 	c.Dialer = lanes.Dialer{NetDial: redis.Dial}
@@ -274,18 +250,5 @@ func TestWaitBehindAnAbandonedCommand(t *testing.T) {
 		})))
 		require.NoError(t, <-pushed)
 		require.Equal(t, "1", got)
-	})
-}
-
-// TestConnectionForItsOwnQuestion: a command that the client does not know is sent over a dedicated connection
-// at once. To ask what it is would take a connection, and there may be no other.
-func TestConnectionForItsOwnQuestion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEndless(t, cluster.Config{Pool: pool.Fixed{Size: 1}})
-		for _, client := range []radix.Client{e.Client, e.nodeClient()} {
-			began := time.Now()
-			require.NoError(t, client.Do(e.ctx, dedicatedCmd("k", "MODULE0.INCRBY", "1", "k")))
-			require.LessOrEqual(t, time.Since(began), 10*time.Millisecond)
-		}
 	})
 }

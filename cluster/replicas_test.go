@@ -163,7 +163,7 @@ func TestSecondaryFallsBack(t *testing.T) {
 	for _, state := range []string{"LOADING", "MASTERDOWN", "dead", "well"} {
 		t.Run(state, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(addr string, cmd []string) string {
+				w := newWorld(func(addr string, _ []string) string {
 					if addr == nodeA {
 						return "$7\r\nprimary\r\n"
 					}

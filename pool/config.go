@@ -52,7 +52,7 @@ type Options struct {
 	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
 	// when its own timeout has passed. Two kinds of commands end only with their contexts: those
 	// that block without a timeout, and on a dedicated connection those that the client does not
-	// know. It asks COMMAND INFO about a module's command when that is used for the first time.
+	// know.
 	//
 	// The pool stops sending long before that:
 	//

@@ -59,7 +59,7 @@ full() {
 # errors, sessions, redirects, slots that move, failovers, expiry.
 short_tests='TestTable|TestKeys|TestTraits|TestRealCluster|TestPasswordOfRealServer|TestMemberIsAsked|TestReshardAgain|TestRestartAlone'
 short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestDedicatedComesBack|TestNobodyInherits|TestDedicatedRedirects|TestMigratingSlot|TestTryAgain'
-short_tests+='|TestUnknownCommands|TestCommandsWithoutAKey|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
+short_tests+='|TestCommandsWithoutAKey|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
 short_packages=(./cluster ./internal/command ./internal/engine ./internal/faults ./internal/nodepool ./internal/servers ./internal/wire ./pipeline)
 
 # prepare_short builds the tests once for all servers.

@@ -135,7 +135,7 @@ func (t *tlsSettings) pair(*tls.CertificateRequestInfo) (*tls.Certificate, error
 }
 
 type clusterSettings struct {
-	Standalone   bool              `name:"standalone" help:"Send no CLUSTER, READONLY, ROLE or COMMAND, to servers without cluster mode or proxies."`
+	Standalone   bool              `name:"standalone" help:"Send no CLUSTER, READONLY or ROLE, to servers without cluster mode or proxies."`
 	NoIdentity   bool              `name:"no-identity" help:"Send no READWRITE, CLUSTER MYID, CLUSTER NODES or ROLE, for users whose ACL forbids them."`
 	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`

@@ -27,6 +27,9 @@ func (c Command) Waits() time.Duration {
 		return timeout(args, last, time.Second)
 	case "BLMPOP", "BZMPOP":
 		return timeout(args, 0, time.Second)
+	case "BLMOVEM":
+		const place = 4 // options may follow
+		return timeout(args, place, time.Second)
 	case "WAIT", "WAITAOF":
 		return timeout(args, last, time.Millisecond)
 	case "XREAD", "XREADGROUP":

@@ -17,25 +17,12 @@ type Command struct {
 }
 
 // Of looks up the command that encoded begins with. One that is not in the
-// table is taken for one that writes and has its first argument as its only
+// table is taken for one that may write and has its first argument as its only
 // key. It does not allocate.
 func Of(encoded []byte) Command {
 	args := resp.ArgsOf(encoded)
 	name, _ := args.Next()
-	return of(find(rules, name), encoded, args)
-}
-
-// With is the command by the rule that a server told; nil leaves it as it is.
-func (c Command) With(r *Rule) Command {
-	if r == nil {
-		return c
-	}
-	args := resp.ArgsOf(c.encoded)
-	args.Skip(1)
-	return of(r, c.encoded, args)
-}
-
-func of(r *Rule, encoded []byte, args resp.Args) Command {
+	r := find(rules, name)
 	if r == nil {
 		return Command{&unknown, &unknown, encoded}
 	}
@@ -81,8 +68,7 @@ func Names() []string {
 	return names
 }
 
-// Known reports whether the command is in the table, or has a rule that a
-// server told.
+// Known reports whether the command is in the table.
 func (c Command) Known() bool { return c.rule != &unknown }
 
 // Name returns the name in upper case, without the subcommand. It allocates for

@@ -124,6 +124,13 @@ var commandKeys = map[string]string{
 	"TS.MRANGE - + FILTER x=y":                          "",
 	"CMS.MERGE d 2 a b WEIGHTS 1 2":                     "d a b",
 	"BF.ADD a x":                                        "a",
+	"FT.SEARCH i query":                                 "i",
+	"FT.CURSOR READ i 1":                                "i",
+	"FT.CONFIG GET *":                                   "",
+	"HIMPORT SET a fields 1":                            "a",
+	"HIMPORT PREPARE fields f":                          "",
+	"SDIFFCARD 2 a b":                                   "a b",
+	"LMOVEM a b LEFT RIGHT":                             "a b",
 	"NO.SUCH.COMMAND a b":                               "a",
 	"A-NAME-THAT-IS-LONGER-THAN-ANY-COMMAND-OF-ALL a b": "a",
 
@@ -153,7 +160,7 @@ func TestTraits(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]Traits{
 		"GET a": ReadOnly, "mget a b": ReadOnly, "SET a 1": 0, "INCRBY a 1": 0, "EXPIRE a 1": 0, "GETEX a": 0,
-		"PING": ReadOnly, "EVAL x 0": Slow | MayWrite, "FCALL f 0": Slow | MayWrite, "EVAL_RO x 0": ReadOnly | Slow, "SORT a": Slow, "NO.SUCH.COMMAND a": 0,
+		"PING": ReadOnly, "EVAL x 0": Slow | MayWrite, "FCALL f 0": Slow | MayWrite, "EVAL_RO x 0": ReadOnly | Slow, "SORT a": Slow, "NO.SUCH.COMMAND a": MayWrite,
 		"OBJECT ENCODING a": ReadOnly, "memory usage a": ReadOnly, "MEMORY PURGE": 0, "XINFO STREAM a": ReadOnly,
 		"BLPOP a 0": Blocking, "BZMPOP 0 1 a MIN": Blocking, "BLMOVE a b LEFT LEFT 0": Blocking, "WAIT 1 0": Blocking | Stateful,
 		"BRPOPLPUSH a b 0": Blocking, "WAITAOF 1 1 0": Blocking | Stateful,

@@ -6,7 +6,6 @@ var (
 	KeysOfLines = commandKeys
 	Encode      = encode
 	KeysOf      = keysOf
-	KeysBy      = keysBy
 )
 
 // IsSubcommand reports whether the command's rule is that of the subcommand.

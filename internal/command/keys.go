@@ -14,37 +14,28 @@ var noKeys = span{step: 1, extra: -1}
 // what is wrong.
 func (c Command) Keys() Keys {
 	args := c.args()
-	if c.rule.find == bySpecs {
-		return Keys{args: args, span: noKeys, specs: c.rule.specs}
-	}
 	s := c.span(args)
 	return Keys{args: args, span: s, next: s.first}
 }
 
 // Keys gives the keys of a command one by one, without allocating.
 type Keys struct {
-	args  resp.Args
-	span  span
-	next  int
-	specs []spec // whose keys come next
+	args resp.Args
+	span span
+	next int
 }
 
 // Next returns the next key, which is part of the encoded command; ok is false
 // if there are no more.
 func (k *Keys) Next() (key []byte, ok bool) {
-	for k.next >= k.span.end && k.span.extra < 0 {
-		if len(k.specs) == 0 {
-			return nil, false
-		}
-		k.args.Seek(1)
-		k.span = k.specs[0].span(k.args)
-		k.next, k.specs = k.span.first, k.specs[1:]
-	}
 	i := k.next
-	if i < k.span.end {
+	switch {
+	case i < k.span.end:
 		k.next += k.span.step
-	} else {
+	case k.span.extra >= 0:
 		i, k.span.extra = k.span.extra, -1
+	default:
+		return nil, false
 	}
 	k.args.Seek(1 + i) // behind the name
 	return k.args.Next()

@@ -6,21 +6,14 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// The counts of the package.
-const (
-	// manyKeys is how many keys a command such as MGET may have and still count as
-	// fast.
-	manyKeys = 100
-
-	// mostPlace bounds the places of keys that a server tells.
-	mostPlace = 1 << 20
-)
+// manyKeys is how many keys a command such as MGET may have and still count as fast.
+const manyKeys = 100
 
 // Traits tell how a command may travel.
 type Traits uint8
 
 const (
-	// ReadOnly commands only read, so that repeating one is safe, unless it is Told.
+	// ReadOnly commands only read, so that repeating one is safe.
 	ReadOnly Traits = 1 << iota
 	// Blocking commands may hold up their connection until data arrives or
 	// their own timeout ends.
@@ -32,11 +25,6 @@ const (
 	// counts, too. A server that refuses writes runs them, so that one of them proves
 	// nothing of writes. (The server's flag may_replicate.)
 	MayWrite
-	// Told commands are known only from what a server tells. Such a command with the trait
-	// ReadOnly may run at a replica. But it may do more than read, so that repeating one is not
-	// safe: modules call a command readonly that runs others (RG.TRIGGER), or that moves a
-	// cursor of the server (FT.CURSOR READ).
-	Told
 	// Slow commands may keep the server or the connection busy for long, so
 	// that they have lanes of their own in a laned pool.
 	Slow
@@ -88,7 +76,6 @@ type Rule struct {
 	slow        slowness
 	effect      Effect
 	subcommands []Rule // those that are listed; any other has the rule of its container
-	specs       []spec // for bySpecs
 }
 
 // A form is what the rows of the table are about.
@@ -113,7 +100,6 @@ const (
 	byGeoStore                 // GEORADIUS, GEORADIUSBYMEMBER
 	byMigrate                  // MIGRATE
 	byAlgorithm                // STRALGO
-	bySpecs                    // what a server told
 )
 
 // slowness says when a command is slow by default.
@@ -125,8 +111,8 @@ const (
 	slowWithManyKeys
 )
 
-// unknown has its key where almost every command has it.
-var unknown = Rule{form: form{find: byRange, step: 1}}
+// unknown has its key where almost every command has it, and may write.
+var unknown = Rule{form: form{find: byRange, step: 1, traits: MayWrite}}
 
 // rules holds the commands of the rows.
 var rules = makeTable()

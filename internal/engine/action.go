@@ -142,7 +142,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 		return err // an empty radix.Pipeline does nothing
 	}
 	r.arena = encoded.Encoded()
-	commands, slot, err := c.client.look(ctx, encoded, x.commands[:0], c.slot)
+	commands, slot, err := c.client.look(encoded, x.commands[:0], c.slot)
 	x.commands = commands
 	if err != nil {
 		return err
@@ -162,9 +162,6 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 		from, to := encoded.Bounds(i)
 		r.add(from, to, slot)
 		r.Mark(i, c.client.cfg.Slow.apply(commands[i]))
-		if !commands[i].Known() {
-			r.marks[i] |= markUnknown
-		}
 	}
 	r.probes = c.probes
 	if err := c.client.Exec(ctx, r, how); err != nil {
@@ -184,16 +181,13 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	return refused
 }
 
-// look appends the commands of an exchange, as they are known here or to a
-// server. It returns the slot of all that have a key, or the given one if none has.
-func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
+// look appends the commands of an exchange. It returns the slot of all that have a key, or the
+// given one if none has.
+func (c *Client) look(encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
 	slot = slots.NoKey
-	must, _ := c.hasSlots()
+	must := c.hasSlots()
 	for one := range encoded.Each() {
-		cmd, err := c.learned(ctx, command.Of(one))
-		if err != nil {
-			return commands, 0, err
-		}
+		cmd := command.Of(one)
 		encoded.Judge(cmd)
 		commands = append(commands, cmd)
 		s, _, err := c.slotOf(cmd)

@@ -24,7 +24,6 @@ type Client struct {
 	asker asker
 
 	slowLanes bool // the pools have lanes for slow commands
-	commands  commandCache
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

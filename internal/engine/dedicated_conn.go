@@ -129,7 +129,7 @@ func classOfCommand(cmd command.Command) class {
 		return keyless
 	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches:
 		return reading
-	case cmd.Traits()&command.MayWrite != 0, !cmd.Known():
+	case cmd.Traits()&command.MayWrite != 0:
 		return maybeWriting
 	}
 	return writing

@@ -48,8 +48,8 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if len(r.bounds) == 0 {
 		return nil
 	}
-	if r.unknown {
-		if err := c.learnAll(ctx, r); err != nil {
+	if r.several {
+		if err := c.checkSlots(r); err != nil {
 			return err
 		}
 	}

@@ -32,19 +32,17 @@ const (
 	minStartBackoff = 50 * time.Millisecond
 	maxStartBackoff = time.Second
 
-	// mapStagger and infoStagger are how long the next server is not asked for a map, or for
-	// COMMAND INFO, while an answer is out. A map takes a large reply and may need a new
-	// connection. A command waits for COMMAND INFO.
-	mapStagger  = 500 * time.Millisecond
-	infoStagger = 100 * time.Millisecond
+	// mapStagger is how long the next server is not asked for a map while an answer is out. A
+	// map takes a large reply and may need a new connection.
+	mapStagger = 500 * time.Millisecond
 
 	// oddPatience is how long New asks servers again that refuse its questions with texts that no
 	// server sends. They may be meant for now or for good.
 	oddPatience = 5 * time.Second
 
-	// askTime bounds three questions: ROLE to the primary that a Sentinel names (see
-	// refresher.patience), COMMAND INFO to all nodes together, and Config.AddrMap for a redirect. A
-	// refresh or a command waits for the answer, and a server that is well needs a few round trips.
+	// askTime bounds two questions: ROLE to the primary that a Sentinel names (see
+	// refresher.patience), and Config.AddrMap for a redirect. A refresh or a command waits for the
+	// answer, and a server that is well needs a few round trips.
 	askTime = time.Second
 
 	// seedsWait is how long the first contact waits for other seeds once one has given a map
@@ -61,10 +59,6 @@ const (
 	// servers and functions that it has asked. A user's function that does not end is left
 	// behind before that.
 	lastAnswers = 200 * time.Millisecond
-
-	// unknownTime is after how long a command that no server knows is asked for again: a
-	// module may be loaded meanwhile.
-	unknownTime = time.Minute
 
 	// strangerTime is how long a node stays that a redirect has named and no map holds. It may
 	// be about to get its first slot. If it is dead, this is remembered with it.
@@ -99,13 +93,6 @@ const (
 
 	// quickRefreshes is how many quick refreshes may be saved, see quickSpacing.
 	quickRefreshes = 10
-
-	// maxInfoNodes bounds the nodes that are asked for COMMAND INFO: all know the same.
-	maxInfoNodes = 3
-
-	// maxLookups bounds the commands that servers were asked for. Their names come from the
-	// program, but may come from its users.
-	maxLookups = 512
 
 	// maxStrangers bounds the nodes that only redirects have named: a server that invents
 	// addresses must not make us open connections without end.
@@ -152,10 +139,8 @@ const (
 	maxMap     = 64 << 20
 	maxMapBulk = 2 << 20
 
-	// maxAskedName bounds the name of a command that servers are asked for, and maxShownName
-	// of one that is not in the table and that traces show. Longer ones are likely to be
-	// arguments at the wrong place, which traces must not show.
-	maxAskedName = 64
+	// maxShownName bounds the name of a command that is not in the table and that traces show.
+	// Longer ones are likely to be arguments at the wrong place, which traces must not show.
 	maxShownName = 32
 
 	// longestPrint bounds the text of a reply, so that a large one does not fill a log.

@@ -80,10 +80,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		return err // an empty radix.Pipeline does nothing
 	}
 	for encoded := range r.Each() {
-		cmd, err := c.client.learned(ctx, command.Of(encoded))
-		if err != nil {
-			return err
-		}
+		cmd := command.Of(encoded)
 		r.Judge(cmd)
 		if c.client.cfg.Slow.apply(cmd)&command.Slow != 0 {
 			r.SetSlow(true)

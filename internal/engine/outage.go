@@ -235,7 +235,7 @@ func (r *Request) class(i int) class {
 		return keyless
 	case r.marks[i]&markReads != 0:
 		return reading
-	case r.marks[i]&(markMayWrite|markUnknown) != 0:
+	case r.marks[i]&markMayWrite != 0:
 		return maybeWriting
 	}
 	return writing

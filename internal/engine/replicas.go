@@ -68,30 +68,13 @@ func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How) 
 
 // noteWritten notes the slots of commands that may do more than read; NoKey is one of them.
 func (r *Request) noteWritten() {
-	commands := r.ofSlots()
 	for i, slot := range r.slots {
-		m := r.marks[i]
-		if m&markUnknown != 0 && commands[slot] == 1 {
-			continue // nothing overtakes it
-		}
-		if m&markReads == 0 && (slot >= 0 || m&markMayWrite != 0) {
+		if m := r.marks[i]; m&markReads == 0 && (slot >= 0 || m&markMayWrite != 0) {
 			r.written = append(r.written, slot)
 		}
 	}
 	slices.Sort(r.written)
 	r.written = slices.Compact(r.written)
-}
-
-// ofSlots returns how many commands of the request each slot has; nil if none of them is unknown.
-func (r *Request) ofSlots() map[int32]int {
-	if !slices.ContainsFunc(r.marks, func(m mark) bool { return m&markUnknown != 0 }) {
-		return nil
-	}
-	commands := make(map[int32]int, len(r.slots))
-	for _, slot := range r.slots {
-		commands[slot]++
-	}
-	return commands
 }
 
 // writesTo tells whether a command of the request may do more than read from the slot.
@@ -108,5 +91,5 @@ func isWrite(cmd command.Command) bool {
 	case reading:
 		return false
 	}
-	return cmd.Known()
+	return true
 }

@@ -26,7 +26,6 @@ type Request struct {
 	clean     bool
 	proxied   bool // Config.Standalone is set: see ambiguous
 	probes    bool // see wire.Probes
-	unknown   bool // there is a command that servers have to be asked for
 	several   bool // there is a command with keys in several slots
 	places    []place
 	histories []history // of each command, if some had to be sent again
@@ -63,8 +62,7 @@ type mark uint8
 const (
 	markRepeatable mark = 1 << iota // it may run twice
 	markSlow
-	markReads   // a replica may run it
-	markUnknown // servers have to be asked for it
+	markReads // a replica may run it
 	markMayWrite
 	markExpiry // it is only about the time to live of the key of the command before it
 	markAhead  // it goes again in front of the command behind it
@@ -125,7 +123,7 @@ func (r *Request) Reset() {
 	r.clean, r.histories, r.probes = false, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
-	r.marks, r.slow, r.slowSlots, r.unknown, r.several = r.marks[:0], 0, r.slowSlots[:0], false, false
+	r.marks, r.slow, r.slowSlots, r.several = r.marks[:0], 0, r.slowSlots[:0], false
 	r.written = r.written[:0]
 	r.renew()
 	r.execution.used, r.execution.settled, r.execution.reclaimed, r.execution.table = 0, 0, 0, nil
@@ -184,21 +182,13 @@ func (r *Request) Ahead(i int) { r.marks[i] |= markAhead | markRepeatable }
 // Reads says of the i-th command that it only reads.
 func (r *Request) Reads(i int) { r.marks[i] |= markReads | markRepeatable }
 
-// onlyReads reports whether the i-th command only reads. One that a server calls a read may do
-// more; see [command.Told].
-func (r *Request) onlyReads(i int) bool {
-	const both = markReads | markRepeatable
-	return r.marks[i]&both == both
-}
+// onlyReads reports whether the i-th command only reads.
+func (r *Request) onlyReads(i int) bool { return r.marks[i]&markReads != 0 }
 
 // Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
 // reads, as slow, and by what it is, as [Request.Expiry].
 func (r *Request) Mark(i int, t command.Traits) {
-	switch {
-	case t&command.ReadOnly == 0:
-	case t&command.Told != 0:
-		r.marks[i] |= markReads
-	default:
+	if t&command.ReadOnly != 0 {
 		r.Reads(i)
 	}
 	if t&command.MayWrite != 0 {

@@ -13,13 +13,10 @@ import (
 var errNoName = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
 
 // hasSlots reports whether the keys of a command must be in one slot: not on a server without cluster
-// mode. Before its first map, a lazy client may not know. Then it reports that they need not be, and
-// known is false.
-func (c *Client) hasSlots() (must, known bool) {
+// mode, and not before the first map.
+func (c *Client) hasSlots() bool {
 	t := c.current()
-	single := t.Single || c.cfg.Standalone || c.cfg.Sentinel != nil
-	known = single || t.Map != nil
-	return known && !single, known
+	return t.Map != nil && !t.Single && !c.cfg.Standalone && c.cfg.Sentinel == nil
 }
 
 // slotOf returns the slot that the command travels by: that of its keys, or slots.NoKey. Keys in several
@@ -28,7 +25,7 @@ func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err erro
 	s, ok, err := slotOf(cmd)
 	switch {
 	case err != nil:
-		if must, _ := c.hasSlots(); !must {
+		if !c.hasSlots() {
 			err = nil
 		}
 		return 0, true, err
@@ -41,7 +38,7 @@ func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err erro
 // keysSlot is slotOf for the keys that a radix action names.
 func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 	slot = slots.NoKey
-	must, _ := c.hasSlots()
+	must := c.hasSlots()
 	for _, key := range keys {
 		s := int32(slots.Of(key))
 		if slot != slots.NoKey && s != slot && must {
@@ -59,8 +56,7 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // whether it only reads and is slow. A command that cannot travel with others is
 // refused with [cause.ErrNotPipelinable], WAIT and WAITAOF with
 // [cause.ErrNoWrites], CLIENT REPLY and the like with [cause.ErrUnanswered], one
-// with keys in different slots with [redislanes.ErrCrossSlot]; then the request stays as it was. For a command that is not
-// known here, [Client.Exec] asks a server.
+// with keys in different slots with [redislanes.ErrCrossSlot]; then the request stays as it was.
 func (c *Client) Append(r *Request, buf []byte) error {
 	cmd := command.Of(buf[min(len(r.arena), len(buf)):])
 	slot, several, traits, err := c.judge(cmd)
@@ -69,14 +65,17 @@ func (c *Client) Append(r *Request, buf []byte) error {
 	}
 	r.Commit(buf, slot)
 	r.Mark(r.Len()-1, traits)
-	known := cmd.Known()
-	if several {
-		_, sure := c.hasSlots()
-		r.several, known = true, known && sure
-	}
-	if !known { // Exec looks again
-		r.unknown = true
-		r.marks[r.Len()-1] |= markUnknown
+	r.several = r.several || several // Exec looks again
+	return nil
+}
+
+// checkSlots returns the error of the first command with keys in several slots, if they must not be:
+// a command may have been appended before the first map.
+func (c *Client) checkSlots(r *Request) error {
+	for i := range r.bounds {
+		if _, _, err := c.slotOf(command.Of(r.command(i))); err != nil {
+			return wire.Named(commandName(r.command(i)), "", err)
+		}
 	}
 	return nil
 }
@@ -102,10 +101,8 @@ func (r *Request) joinSlots() {
 }
 
 // slotOf returns the slot of all keys of the command; ok is false if it has none.
-// Where the keys are follows the key specifications of the command (COMMAND INFO)
-// up to Redis 8 and Valkey 9; shard channels count as keys. Of a command that is not
-// known, of a module for example, the first argument is taken for its only key. The
-// error wraps ErrCrossSlot. A command with too few or malformed arguments has no
+// Shard channels count as keys. Of a command that is not in the table, the first argument is taken for
+// its only key. The error wraps ErrCrossSlot. A command with too few or malformed arguments has no
 // slot, or that of the keys that can be told: the server then says what is wrong.
 func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 	for keys := c.Keys(); ; {

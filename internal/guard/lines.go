@@ -32,7 +32,6 @@ var (
 	MapNotUsed       = define(slog.LevelWarn, "a server's map of the slots is not used", "addr", "reason")
 	NodeLeftOut      = define(slog.LevelWarn, "a node is left out of the map of the slots", "node", "reason", "told_by")
 	NotReady         = define(slog.LevelInfo, "no server is ready yet", "error")
-	InfoNotRead      = define(slog.LevelWarn, "reply to COMMAND INFO not understood", "node", "command", "error")
 
 	LinesDropped = define(slog.LevelWarn, "lines dropped: the log is too slow", "lines")
 	Panicked     = define(slog.LevelError, "callback panicked", "callback", "panic", "stack")

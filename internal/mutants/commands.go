@@ -10,12 +10,6 @@ var commands = []promise{
 		{fault: "a command with keys in two slots is sent", at: "internal/engine.slotOf",
 			by: never("s != slot"), tests: "./cluster TestCrossSlotIsRefusedUnsent"},
 	}},
-	{"a command that the client does not know is asked for", []mutant{
-		{fault: "an unknown command is routed by a guess", at: "internal/engine.Client.Exec",
-			by: never("unknown"), tests: "./cluster TestUnknownCommandsAreAskedFor"},
-		{fault: "a busy connection counts as an outage for those that ask what a command is", at: "internal/engine.Client.askNodes",
-			by: drop("slow"), tests: "./cluster TestUnknownCommandWaitsForBusyConnections"},
-	}},
 	{"a command that blocks has a connection of its own", []mutant{
 		{fault: "a blocking command holds up a lane of a pool", at: "internal/wire.Request.Exchange",
 			by: without("Alone"), tests: "./internal/nodepool TestDoDedicatesToWhatBlocks"},

@@ -3,8 +3,6 @@ package main
 // outcomes are promises of what becomes of a command.
 var outcomes = []promise{
 	{"a command that may have run is not sent again", []mutant{
-		{fault: "a module's command that a server calls readonly is sent again", at: "internal/engine.Request.Mark",
-			by: never("command.Told"), tests: "./cluster TestToldReadsAreNotRepeated"},
 		{fault: "a command whose reply was lost is sent again (go-redis)", at: "internal/attempt.Unanswered",
 			by: always("repeatable"), tests: "./pipeline TestCutAtEveryOffset"},
 		{fault: "a blocking pipeline is repeated of which a part has run", at: "internal/engine.dedicatedAction.mayRepeat",

@@ -18,7 +18,7 @@ var redirects = []promise{
 		{fault: "a redirect to an unknown host is followed", at: "internal/slots.classifyAddr",
 			by: drop("Nowhere"), tests: "./cluster TestAddressOfAnUnknownHost"},
 		{fault: "a redirect for another slot is followed", at: "internal/engine.retry.follow",
-			by: never("to.Slot"), tests: "./cluster TestRedirectForAnotherSlot, ./cluster TestNobodyTellsOfACommand"},
+			by: never("to.Slot"), tests: "./cluster TestRedirectForAnotherSlot"},
 		{fault: "a redirect to a node without an address is the call's error", at: "internal/slots.classifyAddr",
 			by: instead("Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "Redirect{}"), tests: "./cluster TestMovedToNoAddress"},
 		{fault: "a redirect from another client is believed", at: "internal/engine.saidBy",
@@ -89,7 +89,5 @@ var redirects = []promise{
 			by: never("NoIdentity"), tests: "./cluster TestNarrowACL"},
 		{fault: "NoIdentity: fetches of the map ask for epochs all the same", at: "internal/engine.asker.roundTrip",
 			by: always("!q.cfg.NoIdentity"), tests: "./cluster TestNarrowACL"},
-		{fault: "a proxy is asked for COMMAND", at: "internal/engine.Client.learned",
-			by: never("Standalone"), tests: "./cluster TestStrictProxy"},
 	}},
 }

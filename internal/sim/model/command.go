@@ -17,7 +17,6 @@ type command struct {
 	run               func(*call)
 	since             Dialect
 	subs              map[string]*command
-	module            bool // no server has it that has not loaded a module
 }
 
 // commands holds all but subcommands.
@@ -201,12 +200,9 @@ func (c *command) flagNames() (names []string) {
 	return names
 }
 
-// Commands returns the names of all commands but those of modules, in order.
+// Commands returns the names of all commands, in order.
 func Commands() (names []string) {
 	for _, c := range commands {
-		if c.module {
-			continue
-		}
 		names = append(names, c.name)
 		for _, sub := range c.subs {
 			names = append(names, sub.name)

@@ -19,9 +19,6 @@ func TestCommandTable(t *testing.T) {
 	defer cancel()
 	server := servers.StartServer(t, servers.Options{}).Nodes()[0]
 	for _, c := range commands {
-		if c.module {
-			continue
-		}
 		var told [][]any
 		require.NoError(t, server.Do(ctx, &told, "COMMAND", "INFO", c.name))
 		compareInfo(t, c, told[0])

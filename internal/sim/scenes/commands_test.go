@@ -14,40 +14,22 @@ import (
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
-// rare counts by a command of a module that nobody has used: servers have to be asked where
-// its key is. What is added comes before the key, and is a key of node 1.
-func (s *stage) rare(within time.Duration, n int, key string) result {
-	by := 1
-	for s.Owner(fmt.Sprint(by)) != s.node(1) {
-		by++
-	}
-	return s.cmd(within, fmt.Sprintf("MODULE%d.INCRBY", model.Modules+n), by, key)
-}
-
-// TestNewCommandInAnOutage: a command that servers have to be asked for waits for one window, and is
-// routed by no guess.
-func TestNewCommandInAnOutage(t *testing.T) {
+// TestOutage: while all nodes are away, calls wait for one window.
+func TestOutage(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		heal := s.outage()
 		time.Sleep(50 * time.Millisecond)
-		wait := together(2, func(i int) {
-			if i == 0 {
-				s.rare(4*time.Second, 0, s.key(0, 20)).ok(time.Second)
-			} else {
-				s.incr(4*time.Second, s.key(0, 20)).ok(time.Second)
-			}
-		})
+		wait := together(2, func(i int) { s.incr(4*time.Second, s.key(i, 20)).ok(time.Second) })
 		time.Sleep(300 * time.Millisecond)
 		heal()
 		wait()
 		time.Sleep(time.Second)
 		heal = s.outage()
 		s.repeat(4*time.Second, 100*time.Millisecond, func() { s.incr(50*time.Millisecond, s.key(0, 0)) })
-		s.rare(5*time.Second, 1, s.key(0, 20)).failed(window+300*time.Millisecond, redislanes.ErrNotSent)
+		s.incr(5*time.Second, s.key(1, 20)).failed(window+300*time.Millisecond, redislanes.ErrNotSent)
 		heal()
 	})
 }
@@ -59,21 +41,6 @@ func (s *stage) outage() (heal func()) {
 		n.Cut()
 	}
 	return s.Heal
-}
-
-// TestNewCommandWhileWritersWait: while all connections wait for a pause to end, such a command
-// waits, too.
-func TestNewCommandWhileWritersWait(t *testing.T) {
-	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
-		s.warm()
-		for i := range 3 {
-			s.node(i).PauseWrites(4 * time.Second)
-		}
-		wait := together(12, func(i int) { s.incr(10*time.Second, s.key(i%3, i)).ok(5 * time.Second) })
-		time.Sleep(100 * time.Millisecond)
-		s.rare(10*time.Second, 0, s.key(0, 20)).ok(5 * time.Second)
-		wait()
-	})
 }
 
 // TestSmallBesideLarge: small commands do not queue behind a large reply, a slow command or
@@ -205,7 +172,6 @@ func TestScriptsOnEachNode(t *testing.T) {
 			key := s.key(i, 1)
 			s.do(time.Second, radix.Cmd(nil, "EVAL", "return redis.call('SET', KEYS[1], 'x')", "1", key)).ok(soon)
 			require.Equal(s, "x", valueOf(s, key))
-			s.rare(time.Second, i, s.key(i, 20)).ok(soon)
 		}
 	})
 }
