@@ -3,13 +3,13 @@ package docs_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/places"
 )
 
 var errLimited = errors.New("limited")
@@ -43,7 +43,7 @@ func reserve(ctx context.Context, limiter *limit.Limiter, tokens *limit.Limit, u
 	return reservation.Settle(ctx, used)
 }
 
-func hold(ctx context.Context, exports *limit.Concurrency, tenant string, work func()) error {
+func hold(ctx context.Context, exports *places.Semaphore, tenant string, work func()) error {
 	hold, decision := exports.Acquire(ctx, tenant)
 	if !decision.Allowed {
 		return errLimited
@@ -54,7 +54,8 @@ func hold(ctx context.Context, exports *limit.Concurrency, tenant string, work f
 }
 
 func TestLimits(t *testing.T) {
-	limiter, err := limit.Config{Budget: 10 * time.Second}.New(connect(t))
+	client := connect(t)
+	limiter, err := limit.Config{Budget: 10 * time.Second}.New(client)
 	require.NoError(t, err)
 	defer limiter.Close()
 	result, err := twoLimits(t.Context(), limiter)
@@ -67,10 +68,10 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, int64(750), limiter.Allow(t.Context(), limit.Request{Limit: tokens, Key: "ann", Look: true}).Remaining)
 	require.ErrorIs(t, reserve(t.Context(), limiter, tokens, "ann", 1000, nil), errLimited)
 
-	exports, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "exports", Limit: 1})
+	exports, err := places.Config{Name: "exports", Max: 2, Budget: time.Second}.New(client)
 	require.NoError(t, err)
-	require.NoError(t, hold(t.Context(), exports, "acme", func() {
-		require.ErrorIs(t, hold(t.Context(), exports, "acme", nil), errLimited)
-	}))
-	require.NotNil(t, limiter.Handler(http.NotFoundHandler(), nil))
+	second := func() { require.ErrorIs(t, hold(t.Context(), exports, "acme", nil), errLimited) }
+	first := func() { require.NoError(t, hold(t.Context(), exports, "acme", second)) }
+	require.NoError(t, hold(t.Context(), exports, "acme", first))
+	require.NoError(t, exports.Close())
 }

@@ -1,5 +1,5 @@
-// Package limit has rate limits and concurrency limits with counters in a Redis Cluster. Several
-// limits, on keys in any slots, are decided in one round trip.
+// Package limit has rate limits with counters in a Redis Cluster. Several limits, on keys in any
+// slots, are decided in one round trip.
 //
 // [Config.New] makes a [Limiter] from a cluster.Client. [Limiter.Limit] makes a [Limit] from a [Rule], such
 // as 100 hits a minute. [Limiter.Allow] decides about requests. A [Request] is a number of hits on
@@ -21,6 +21,6 @@
 //   - [Limiter.Reserve] counts an estimate. [Reservation.Settle] replaces it by the actual cost.
 //   - [Limiter.AllowAtMost] grants as many hits as fit.
 //   - [Limiter.GiveBack] returns hits, and [Limiter.Reset] forgets the hits of a key.
-//   - [Concurrency] limits how many holders a key has at a time.
-//   - [Limiter.Handler] and [Concurrency.Handler] are for HTTP. Package limitgrpc is for gRPC.
+//   - Package places limits how many holders a key has at a time.
+//   - Package limithttp has handlers for HTTP, and package limitgrpc interceptors for gRPC.
 package limit

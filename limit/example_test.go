@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -51,15 +49,4 @@ func Example() {
 	// true 0 98
 	// false 0 98
 	// remaining: 98
-}
-
-// Handler limits what comes over HTTP.
-func ExampleLimiter_Handler() {
-	serve := func(limiter *limit.Limiter, perAddress *limit.Limit, app http.Handler) error {
-		return http.ListenAndServe(":8080", limiter.Handler(app, func(r *http.Request) []limit.Request {
-			host, _, _ := net.SplitHostPort(r.RemoteAddr)
-			return []limit.Request{{Limit: perAddress, Key: host}}
-		}))
-	}
-	_ = serve
 }

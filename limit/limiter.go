@@ -39,7 +39,7 @@ type Config struct {
 	// each process allows its share instead of failing open or closed. It uses a token bucket
 	// for each key, with Limit / Instances tokens in a Window. A full bucket allows one request of
 	// any cost; the next ones are denied until it is paid for. At most 100,000 keys have a bucket at a
-	// time. A [Concurrency] does not use it.
+	// time.
 	Instances int
 
 	// ServerTime makes windows follow the clocks of the servers. By default they follow the
@@ -51,8 +51,8 @@ type Config struct {
 	// the sum of half a round trip (the shortest of three), the drift of the process's clock in
 	// 10 s, and the difference between the servers' clocks. Until a server has answered, the
 	// process's clock counts. After the machine was suspended, the windows are behind by the
-	// length of the suspension until the next reading. Token buckets and concurrency limits
-	// always use the clock of the server that has the key.
+	// length of the suspension until the next reading. Token buckets always use the clock of the server
+	// that has the key.
 	ServerTime bool
 
 	// Observer, if not nil, is called with all decisions. limits.New makes one for
@@ -81,7 +81,6 @@ type Limiter struct {
 	inside  gate.Gate     // calls, and hits that are being given back
 	closed  chan struct{} // closed when Close is done
 	backlog backlog
-	keeper  *keeper
 	life    context.Context // of what gives hits back; ends a budget after Close
 	end     context.CancelFunc
 }
@@ -131,7 +130,6 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, near: l.near, closed: make(chan struct{})}
 	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
-	l.keeper = newKeeper(l)
 	if c.ServerTime {
 		l.startServerTime(client, time.Now)
 	}
@@ -141,11 +139,10 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	return l, nil
 }
 
-// Close waits for running calls, gives back the hits of denied calls and of leases, and releases the
-// holds that are left. Each of the last two steps takes the budget at most. Then it waits up to five
-// seconds for commands in flight that no caller waits for. Later calls are decided without Redis,
-// with redislanes.ErrClosed. Close returns nil, or an error if New has not made the
-// Limiter.
+// Close waits for running calls and gives back the hits of denied calls and of leases, for the
+// budget at most. Then it waits up to five seconds for commands in flight that no caller waits for.
+// Later calls are decided without Redis, with redislanes.ErrClosed. Close returns nil, or an error if
+// New has not made the Limiter.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
@@ -163,7 +160,6 @@ func (l *Limiter) Close() error {
 	if l.servers != nil {
 		l.servers.ended.Wait()
 	}
-	l.keeper.close()
 	return l.counters.Close()
 }
 
@@ -195,7 +191,26 @@ func (l *Limiter) Limit(r Rule) (*Limit, error) {
 }
 
 // Rule returns the limit's settings.
-func (l *Limit) Rule() Rule { return l.rule }
+func (l *Limit) Rule() Rule {
+	if l == nil {
+		return Rule{}
+	}
+	return l.rule
+}
+
+// pipe returns an empty pipeline. Its replies are valid until unpipe.
+func (l *Limiter) pipe() *pipeline.Pipeline {
+	p := l.scripted.Get().(*pipeline.Pipeline)
+	p.Reset()
+	return p
+}
+
+func (l *Limiter) unpipe(p *pipeline.Pipeline) {
+	large := p.Len() > largeCall
+	if p.Reset(); !large {
+		l.scripted.Put(p)
+	}
+}
 
 // Allow decides about the requests, all of them or none. It returns after the budget, or at the
 // context's end, at the latest. If Redis has not decided by then, [Rule.FailClosed] decides, even if

@@ -18,15 +18,6 @@ const (
 	mostWindow  = 366 * 24 * time.Hour
 	mostRefill  = 100 * 365 * 24 * time.Hour
 
-	// The default of ConcurrencyRule.TTL, and its bounds.
-	defaultTTL = 10 * time.Second
-	leastTTL   = time.Second
-	mostTTL    = time.Hour
-
-	// A denied Acquire may be tried again after leastRetryHolding to retryHolding.
-	leastRetryHolding = time.Millisecond
-	retryHolding      = time.Second
-
 	// slack is how much longer than a window and the budget its key lives, since the
 	// clocks of processes differ.
 	slack = 5 * time.Second
@@ -69,9 +60,6 @@ const (
 	// bucket's Limit and Burst.
 	mostLimit  int64 = 1_000_000_000_000
 	mostTokens int64 = 1_000_000_000
-
-	// mostHolders bounds ConcurrencyRule.Limit.
-	mostHolders int64 = 1_000_000
 
 	// spread is the part of a window by which keys live longer, at most, so that those
 	// of all users do not expire at once.

@@ -13,16 +13,14 @@ import (
 // for Prometheus. Many goroutines call it. It must be quick and must not block. If it panics, the
 // client logs that, and the limiter goes on.
 type Observer interface {
-	// Decided is called at the end of each call of Allow, AllowAtMost, Reserve and Acquire, by the
-	// goroutine that made the call. It must not keep or change its arguments. An Acquire has
-	// one request. Its Limit has the Name and Limit of the ConcurrencyRule, and its TTL as the
-	// Window. Limiter.Close does not wait for it.
+	// Decided is called at the end of each call of Allow, AllowAtMost and Reserve, by the
+	// goroutine that made the call. It must not keep or change its arguments. Limiter.Close
+	// does not wait for it.
 	Decided(took time.Duration, requests []Request, result Result)
 
 	// Hits is called when n hits of the limit were counted, returned and so on, by any
-	// goroutine. n is the sum of their costs. The places of a Concurrency are hits, too:
-	// counted when they are taken, and returned or lost when they are no longer held. Limiter.Close
-	// waits for it, so Hits must return soon and must not call Close.
+	// goroutine. n is the sum of their costs. Limiter.Close waits for it, so Hits must return
+	// soon and must not call Close.
 	Hits(limit *Limit, what Hits, n int64)
 }
 
@@ -54,7 +52,7 @@ type Hits uint8
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
 	HitsReturned             // given back, after a denied call, a settlement or by a lease
-	HitsLost                 // could not be given back or counted by a settlement, were leased without a reply, or are places that were lost
+	HitsLost                 // could not be given back or counted by a settlement, or were leased without a reply
 	HitsLeased               // reserved by a lease: a part of those that were counted
 	HitsUnused               // reserved by a lease, and not used in time
 
@@ -111,7 +109,7 @@ func (d *Decision) noteLeft(ctx context.Context) {
 // Outcome returns what became of one request of a call, an element of Result.Each. A Result has
 // the outcome of the request that its figures are of. It is Allowed if all limits of the call are
 // shadow limits.
-func (d *Decision) Outcome() Outcome {
+func (d Decision) Outcome() Outcome {
 	switch {
 	case d.mistake:
 		return Mistaken

@@ -14,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/limit/places"
 )
 
 // TestRights: with the rights of the table in docs/limits.md, everything works that it is for.
@@ -75,16 +76,19 @@ var needs = map[string]func(context.Context, *Limiter) error{
 		one := Request{Limit: of, Key: "k"}
 		return errors.Join(err, l.Allow(ctx, one).Err, l.Reset(ctx, of, "k"), l.Allow(ctx, one).Err)
 	},
-	"concurrency limits": func(ctx context.Context, l *Limiter) error {
-		of, err := l.Concurrency(ConcurrencyRule{Name: "held", Limit: 1})
-		hold, first := of.Acquire(ctx, "k")
-		_, second := of.Acquire(ctx, "k")
+	"package places": func(ctx context.Context, l *Limiter) error {
+		s, err := places.Config{Name: "held", Max: 1, Budget: l.cfg.Budget}.New(l.client)
+		if err != nil {
+			return err
+		}
+		hold, first := s.Acquire(ctx, "k")
+		_, second := s.Acquire(ctx, "k")
 		hold.Release()
-		_, third := of.Acquire(ctx, "k")
+		_, third := s.Acquire(ctx, "k")
 		if second.Allowed || !third.Allowed {
 			err = errors.New("the place was not taken, or not released")
 		}
-		return errors.Join(err, first.Err, second.Err, third.Err)
+		return errors.Join(err, first.Err, second.Err, third.Err, s.Close())
 	},
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/limithttp"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/metrics/limits"
 )
@@ -39,7 +40,7 @@ func main() {
 	perMinute, err := limiter.Limit(limit.Rule{Name: "address", Limit: 100, Window: time.Minute})
 	check(err)
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello\n")) })
-	http.Handle("/", limiter.Handler(hello, func(r *http.Request) []limit.Request {
+	http.Handle("/", limithttp.Handler(limiter, hello, func(r *http.Request) []limit.Request {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		return []limit.Request{{Limit: perMinute, Key: host}} // with several limits, all count the request or none does
 	}))

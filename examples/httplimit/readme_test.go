@@ -21,5 +21,4 @@ func TestReadmeHasThisProgram(t *testing.T) {
 	_, program, found := strings.Cut(string(code), "\npackage main\n")
 	require.True(t, found)
 	require.Equal(t, strings.Fields(program), strings.Fields(pasted))
-	require.LessOrEqual(t, strings.Count(string(page), "\n"), 100, "lines of the README")
 }

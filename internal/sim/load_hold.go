@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Places that callers hold, of which Concurrency allows few at a time.
+// Places that callers hold, of which a semaphore allows few at a time.
 const (
 	placesName  = "places"
 	mostHolders = 3

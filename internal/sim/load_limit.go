@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/places"
 )
 
 // An Allowance is one call of a limiter.
@@ -70,7 +71,7 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	w.limiter = limiter
-	if w.places, err = limiter.Concurrency(limit.ConcurrencyRule{Name: placesName, Limit: mostHolders, TTL: 2 * time.Second}); err != nil {
+	if w.places, err = (places.Config{Name: placesName, Max: mostHolders, TTL: 2 * time.Second, Budget: w.settings.Limiter.Budget}).New(w.client); err != nil {
 		return err
 	}
 	for _, rule := range w.settings.Terms.Rules {

@@ -14,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/places"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -48,7 +49,7 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
-	places   *limit.Concurrency
+	places   *places.Semaphore
 	called   chan struct{} // closed when the callers have ended
 
 	mapMu    sync.Mutex
@@ -268,6 +269,7 @@ func (w *world) end() {
 	w.truth()
 	w.live()
 	w.call(source(w.seed, ofCall, 1<<61), 1<<30, &action{allowing, 1, (*attempt).lastRush})
+	w.closes("semaphore", w.places.Close())
 	w.closes("limiter", w.limiter.Close())
 	w.keptHits()
 	w.closes("counters", w.counters.Close())

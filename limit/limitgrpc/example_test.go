@@ -8,8 +8,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/limitgrpc"
+	"github.com/redislanes/redislanes/limit/places"
 )
 
 // The limit of a call depends on who calls.
@@ -30,13 +32,13 @@ func ExampleUnary() {
 }
 
 // A tenant may have two exports at a time, each of which is a stream.
-func ExampleStreamConcurrency() {
-	var limiter *limit.Limiter // from limit.Config.New
-	exports, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "exports", Limit: 2})
+func ExampleStreamPlaces() {
+	var client *cluster.Client // from cluster.Config.New
+	exports, err := places.Config{Name: "exports", Max: 2}.New(client)
 	if err != nil {
-		return // the rule cannot be used
+		return // a setting cannot be used
 	}
-	_ = grpc.NewServer(grpc.ChainStreamInterceptor(limitgrpc.StreamConcurrency(exports,
+	_ = grpc.NewServer(grpc.ChainStreamInterceptor(limitgrpc.StreamPlaces(exports,
 		func(ctx context.Context, info *grpc.StreamServerInfo) (string, bool) {
 			tenant := metadata.ValueFromIncomingContext(ctx, "tenant")
 			return strings.Join(tenant, " "), info.FullMethod == "/shop.Exports/Export"
@@ -44,9 +46,10 @@ func ExampleStreamConcurrency() {
 }
 
 // A user may have ten calls at a time, and 100 in a minute.
-func ExampleUnaryConcurrency() {
+func ExampleUnaryPlaces() {
+	var client *cluster.Client // from cluster.Config.New
 	var limiter *limit.Limiter // from limit.Config.New
-	calls, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "calls", Limit: 10})
+	calls, err := places.Config{Name: "calls", Max: 10}.New(client)
 	if err != nil {
 		return // the rule cannot be used
 	}
@@ -58,7 +61,7 @@ func ExampleUnaryConcurrency() {
 		return strings.Join(metadata.ValueFromIncomingContext(ctx, "user"), " ")
 	}
 	_ = grpc.NewServer(grpc.ChainUnaryInterceptor(
-		limitgrpc.UnaryConcurrency(calls, func(ctx context.Context, _ *grpc.UnaryServerInfo, _ any) (string, bool) {
+		limitgrpc.UnaryPlaces(calls, func(ctx context.Context, _ *grpc.UnaryServerInfo, _ any) (string, bool) {
 			return user(ctx), true
 		}),
 		limitgrpc.Unary(limiter, func(ctx context.Context, _ *grpc.UnaryServerInfo, _ any) []limit.Request {

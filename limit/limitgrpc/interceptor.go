@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/limithttp"
 )
 
 // Unary returns an interceptor that asks the limiter before it calls the handler. of returns the
@@ -24,8 +25,8 @@ import (
 //     limit (Config.Instances),
 //   - Internal if a limit.Request of it cannot be used.
 //
-// The response's header has the fields ratelimit-policy and ratelimit as limit.Limiter.Handler
-// sets them. Each of several interceptors adds its own. A hit counts even if the caller has gone.
+// The response's header has the fields ratelimit-policy and ratelimit of limithttp.Fields.
+// Each of several interceptors adds its own. A hit counts even if the caller has gone.
 func Unary(l *limit.Limiter, of func(ctx context.Context, info *grpc.UnaryServerInfo, message any) []limit.Request) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		set := func(header metadata.MD) error { return grpc.SetHeader(ctx, header) }
@@ -52,13 +53,21 @@ func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set fu
 		return nil
 	}
 	result := l.Allow(context.WithoutCancel(ctx), requests...)
-	policy, state := result.Fields(requests)
-	return answer(result.Decision, policy, state, set, "the rate limit", "rate limit exceeded")
+	policy, state := limithttp.Fields(requests, result)
+	_ = set(fields(policy, state)) // it fails only when the header has been sent
+	switch {
+	case result.Allowed:
+		return nil
+	case result.Outcome() == limit.Mistaken:
+		return status.Error(codes.Internal, "the rate limit cannot be checked")
+	case result.Err == nil:
+		return deny("rate limit exceeded", result.RetryAfter, set)
+	}
+	return status.Error(codes.Unavailable, "the rate limit cannot be checked now")
 }
 
-// answer sets the fields that are not empty. It returns the error that a denied call ends with, about a limit
-// that is called of.
-func answer(d limit.Decision, policy, state string, set func(metadata.MD) error, of, denied string) error {
+// fields returns a header with the fields that are not empty.
+func fields(policy, state string) metadata.MD {
 	header := metadata.MD{}
 	if policy != "" {
 		header.Set("ratelimit-policy", policy)
@@ -66,22 +75,16 @@ func answer(d limit.Decision, policy, state string, set func(metadata.MD) error,
 	if state != "" {
 		header.Set("ratelimit", state)
 	}
-	retry := !d.Allowed && d.Err == nil && d.RetryAfter != limit.Never
-	if retry {
-		header.Set("retry-after", strconv.FormatInt(seconds(d.RetryAfter), 10))
+	return header
+}
+
+// deny returns the error of a call that is denied. The header gets the time after which to try again.
+func deny(why string, retry time.Duration, set func(metadata.MD) error) error {
+	if retry == limit.Never {
+		return status.Error(codes.ResourceExhausted, why)
 	}
-	_ = set(header) // it fails only when the header has been sent, which is not ours to mend
-	switch {
-	case d.Allowed:
-		return nil
-	case d.Outcome() == limit.Mistaken:
-		return status.Error(codes.Internal, of+" cannot be checked")
-	case d.Err != nil:
-		return status.Error(codes.Unavailable, of+" cannot be checked now")
-	case retry:
-		return retryIn(denied, d.RetryAfter)
-	}
-	return status.Error(codes.ResourceExhausted, denied)
+	_ = set(metadata.Pairs("retry-after", strconv.FormatInt(seconds(retry), 10)))
+	return retryIn(why, retry)
 }
 
 func retryIn(why string, wait time.Duration) error {

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"strconv"
 	"sync"
@@ -10,11 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/places"
 )
 
-// An Observer counts the decisions of limiters. Make it with [New] or [Config.New], give
-// it to limiters as limit.Config.Observer, and register it. It is a prometheus.Collector. All
-// methods are safe for concurrent use.
+// An Observer counts the decisions of limiters and semaphores. Make it with [New] or
+// [Config.New], give it to them as limit.Config.Observer and places.Config.Observer, and register it.
+// It is a prometheus.Collector. All methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
 // (limit.Outcome) and whether the limit is a shadow limit, without requests that only look;
@@ -39,6 +41,7 @@ type counters struct {
 
 var (
 	_ limit.Observer       = (*Observer)(nil)
+	_ places.Observer      = (*Observer)(nil)
 	_ prometheus.Collector = (*Observer)(nil)
 )
 
@@ -108,6 +111,38 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 func (o *Observer) Hits(of *limit.Limit, what limit.Hits, n int64) {
 	if o.decisions != nil {
 		o.of(of.Rule().Name).hits[what].Add(float64(n))
+	}
+}
+
+// Acquired is part of places.Observer. A place that was taken counts as a hit.
+func (o *Observer) Acquired(took time.Duration, s *places.Semaphore, d places.Decision) {
+	if o.decisions == nil {
+		return
+	}
+	of, outcome := o.of(s.Config().Name), limit.Denied
+	switch {
+	case errors.Is(d.Err, context.Canceled):
+		outcome = limit.Canceled
+	case d.Err != nil && d.Allowed:
+		outcome = limit.FailedOpen
+	case d.Err != nil:
+		outcome = limit.FailedClosed
+	case d.Allowed:
+		outcome = limit.Allowed
+		of.hits[limit.HitsCounted].Inc()
+	}
+	of.decisions[index(false)][outcome].Inc()
+	o.byResult[index(d.Allowed)].Observe(took.Seconds())
+}
+
+// Ended is part of places.Observer.
+func (o *Observer) Ended(s *places.Semaphore, lost bool) {
+	what := limit.HitsReturned
+	if lost {
+		what = limit.HitsLost
+	}
+	if o.decisions != nil {
+		o.of(s.Config().Name).hits[what].Inc()
 	}
 }
 

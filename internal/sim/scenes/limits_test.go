@@ -11,6 +11,8 @@ import (
 
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/limithttp"
+	"github.com/redislanes/redislanes/limit/places"
 )
 
 // limits returns a limiter and a limit of it.
@@ -27,7 +29,7 @@ func (s *stage) limits(rule limit.Rule) (*limit.Limiter, *limit.Limit) {
 func TestClientsThatLeave(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		limiter, door := s.limits(limit.Rule{Name: "door", Limit: 3, Window: time.Hour, Algorithm: limit.TokenBucket})
-		handler := limiter.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(*http.Request) []limit.Request {
+		handler := limithttp.Handler(limiter, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(*http.Request) []limit.Request {
 			return []limit.Request{{Limit: door, Key: "k"}}
 		})
 		code := 0
@@ -82,9 +84,9 @@ func TestSettledOnce(t *testing.T) {
 // TestPlaceOfAnother: a holder learns that Redis has lost its place and others have taken it.
 func TestPlaceOfAnother(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
-		limiter, _ := s.limits(limit.Rule{Name: "unused", Limit: 1, Window: time.Hour})
-		c, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "c", Limit: 1, TTL: 4 * time.Second})
+		c, err := places.Config{Name: "c", Max: 1, TTL: 4 * time.Second}.New(s.client)
 		require.NoError(s, err)
+		defer c.Close()
 		first, d := c.Acquire(s.Context(), "k")
 		require.NoError(s, d.Err)
 		s.cmd(time.Second, "DEL", "limit:c:HELD:k").ok(soon)

@@ -13,6 +13,7 @@ import (
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/limithttp"
 )
 
 // serveCheck answers a request with the domain and descriptors in its query. It sets the same status and
@@ -57,7 +58,7 @@ func (s *Service) allowOnce(ctx context.Context, requests []limit.Request) (resu
 
 // setFields sets the fields RateLimit-Policy and RateLimit, unless they are empty.
 func setFields(h http.Header, result limit.Result, requests []limit.Request) {
-	policy, state := result.Fields(requests)
+	policy, state := limithttp.Fields(requests, result)
 	if policy != "" {
 		h.Set("RateLimit-Policy", policy)
 	}

@@ -1,16 +1,17 @@
-package limit
+package places
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// A Hold is a place that [Concurrency.Acquire] has taken. All methods are safe for concurrent
-// use, and do nothing for a nil Hold.
+// A Hold is a place that [Semaphore.Acquire] has taken. All methods are safe for concurrent
+// use, and do nothing for a nil or zero Hold.
 type Hold struct {
-	of      *Concurrency
+	of      *Semaphore
 	key, id string
 	lost    chan struct{}
 
@@ -20,34 +21,31 @@ type Hold struct {
 	next time.Time // when it is to be renewed
 }
 
-// Release gives the place back. It returns when the place is free, or after the limiter's
-// budget: then the limiter tries again until the place has expired. Only the first call does
-// something, and none after the limiter's Close or once the place is lost.
+// Release gives the place back. It returns when the place is free, or after the semaphore's
+// budget: then the semaphore tries again until the place has expired. Only the first call does
+// something, and none after the semaphore's Close or once the place is lost.
 func (h *Hold) Release() {
-	if h == nil {
+	if h == nil || h.of == nil || !h.of.inside.Enter() { // Close gives it back
 		return
 	}
-	l := h.of.limiter
-	if !l.inside.Enter() {
-		return // Close gives it back
-	}
-	defer l.inside.Leave()
-	if !l.keeper.drop(h) {
+	s := h.of
+	defer s.inside.Leave()
+	if !s.keeper.drop(h) {
 		return
 	}
-	l.tell(&h.of.shown, HitsReturned, 1)
-	p := l.pipe()
-	defer l.unpipe(p)
+	s.ended(false)
+	p := s.pipe()
+	defer s.unpipe(p)
 	reply := h.giveUp(p)
-	ctx := l.budgets.Begin(context.Background(), time.Now().Add(l.cfg.Budget))
-	defer l.budgets.End(ctx)
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Budget)
+	defer cancel()
 	if _ = p.Do(ctx); reply.Err() != nil {
-		l.keeper.leave(h)
+		s.keeper.leave(h)
 	}
 }
 
 // Lost returns a channel that is closed when the place is lost: no renewal has succeeded for 95 % of
-// the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. If renewals
+// the TTL, Redis has lost it and others have taken it, or the semaphore was closed. If renewals
 // fail, it is closed before another holder can get the place, unless this process was suspended
 // then. If the cluster loses acknowledged writes, or the server's clock jumps forward, others may
 // have the place before. Release does not close it. The channel of a nil Hold is nil.
@@ -60,17 +58,16 @@ func (h *Hold) Lost() <-chan struct{} {
 
 // ends returns when the hold is lost unless it is renewed. The rest of the TTL is for the time that it
 // takes to tell, and for clocks of different speeds.
-func (h *Hold) ends() time.Time { return h.sent.Add(h.of.rule.TTL - h.of.rule.TTL/20) }
+func (h *Hold) ends() time.Time { return h.sent.Add(h.of.cfg.TTL - h.of.cfg.TTL/20) }
 
-func (h *Hold) take(ctx context.Context, by time.Time) (holding, error) {
-	l := h.of.limiter
-	p := l.pipe()
-	defer l.unpipe(p)
-	reply := h.append(p)
-	own := l.budgets.Begin(ctx, by)
-	defer l.budgets.End(own)
-	_ = p.Do(own) // the reply has its error
-	return holdingOf(reply)
+func (h *Hold) take(ctx context.Context, by time.Time) (reply, error) {
+	p := h.of.pipe()
+	defer h.of.unpipe(p)
+	r := h.append(p)
+	ctx, cancel := context.WithDeadline(ctx, by)
+	defer cancel()
+	_ = p.Do(ctx) // the reply has its error
+	return replyOf(r)
 }
 
 // append appends the script. It may run twice: the second time, the place is there.
@@ -107,31 +104,20 @@ return {1, held, ttl}
 
 var holdScript = pipeline.NewScript(holdText)
 
-// A holding is what the script has replied.
-type holding struct {
+// A reply is what the script has replied.
+type reply struct {
 	taken bool
 	held  int64
 	first time.Duration // until the first holder expires
 }
 
-func holdingOf(r pipeline.Reply) (holding, error) {
-	n, err := numbersOf(r, 3)
-	if err != nil {
-		return holding{}, err
+func replyOf(r pipeline.Reply) (reply, error) {
+	var n []int64
+	if err := r.Into(&n); err != nil {
+		return reply{}, err
 	}
-	return holding{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
-}
-
-// pipe returns an empty pipeline. Its replies are valid until unpipe.
-func (l *Limiter) pipe() *pipeline.Pipeline {
-	p := l.scripted.Get().(*pipeline.Pipeline)
-	p.Reset()
-	return p
-}
-
-func (l *Limiter) unpipe(p *pipeline.Pipeline) {
-	large := p.Len() > largeCall
-	if p.Reset(); !large {
-		l.scripted.Put(p)
+	if len(n) != 3 {
+		return reply{}, fmt.Errorf("places: the script has replied with %d numbers, want 3", len(n))
 	}
+	return reply{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
 }

@@ -1,4 +1,4 @@
-package limit
+package places
 
 import (
 	"strconv"
@@ -15,13 +15,12 @@ import (
 )
 
 // TestCloseBesideASilentServer: Close reports holds as lost before it frees their places. A silent
-// server keeps Close waiting. Meanwhile another limiter gets the places on the other servers.
+// server keeps Close waiting. Meanwhile another semaphore gets the places on the other servers.
 func TestCloseBesideASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		a, b := w.limiter(t, Config{Budget: 5 * time.Second}), w.limiter(t, Config{})
-		rule := ConcurrencyRule{Name: "job", Limit: 1, TTL: time.Second}
-		of, rival := a.mustHold(t, rule), b.mustHold(t, rule)
+		of := mustMake(t, w.client, Config{Name: "job", Max: 1, TTL: time.Second, Budget: 5 * time.Second})
+		rival := mustMake(t, w.client, Config{Name: "job", Max: 1, TTL: time.Second})
 		hold, d := of.Acquire(t.Context(), "k")
 		require.True(t, d.Allowed)
 		silent, here := w.model.Owner(cluster.Slot(of.head+"k")), w.model.Owner(cluster.Slot(of.head+"k"))
@@ -36,7 +35,7 @@ func TestCloseBesideASilentServer(t *testing.T) {
 		defer lift()
 		var closing sync.WaitGroup
 		defer closing.Wait()
-		closing.Go(func() { assert.NoError(t, a.Close()) })
+		closing.Go(func() { assert.NoError(t, of.Close()) })
 		time.Sleep(20 * time.Millisecond)
 		next, d := rival.Acquire(t.Context(), "k")
 		require.NoError(t, d.Err)
@@ -51,17 +50,16 @@ func TestCloseBesideASilentServer(t *testing.T) {
 func TestCloseTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		a, b := w.limiter(t, Config{Budget: time.Second}), w.limiter(t, Config{})
-		rule := ConcurrencyRule{Name: "job", Limit: 1}
-		of, rival := a.mustHold(t, rule), b.mustHold(t, rule)
+		of := mustMake(t, w.client, Config{Name: "job", Max: 1, Budget: time.Second})
+		rival := mustMake(t, w.client, Config{Name: "job", Max: 1})
 		hold, d := of.Acquire(t.Context(), "k")
 		require.True(t, d.Allowed)
 		lift := w.net.Impose("", "", simnet.Conditions{Latency: 100 * time.Millisecond})
 		var closing sync.WaitGroup
 		defer closing.Wait()
-		closing.Go(func() { assert.NoError(t, a.Close()) })
+		closing.Go(func() { assert.NoError(t, of.Close()) })
 		synctest.Wait()
-		require.NoError(t, a.Close())
+		require.NoError(t, of.Close())
 		require.True(t, isLost(hold))
 		lift()
 		next, d := rival.Acquire(t.Context(), "k")

@@ -1,4 +1,4 @@
-package limit
+package places
 
 import (
 	"context"
@@ -8,27 +8,24 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// A keeper renews the holds of a limiter, and gives back those that could not be given back
+// A keeper renews the holds of a semaphore, and gives back those that could not be given back
 // at once. One goroutine does both, while there is something to do.
 //
 // A hold is due a third of its TTL after it was renewed. Others that will be soon go along. If
 // a renewal fails, there is time for another one. Without any, the hold is lost before it
 // expires in Redis: here its time counts from when the command was sent.
 type keeper struct {
-	limiter *Limiter
-	life    context.Context // of what run sends; ends with Close
-	end     context.CancelFunc
-	poke    chan struct{} // tells run that it has to do something sooner
-	ended   sync.WaitGroup
+	of    *Semaphore
+	life  context.Context // of what run sends; ends with Close
+	end   context.CancelFunc
+	poke  chan struct{} // tells run that it has to do something sooner
+	ended sync.WaitGroup
 
 	mu      sync.Mutex
 	held    []*Hold
 	leaving []leaving
 	running bool
 	wake    time.Time // when run looks again
-
-	by  time.Time // when the trip that was planned ends, at the latest
-	cut func()    // ends it; nil if none is under way
 }
 
 // A leaving is a hold that was given up, and may have a place still.
@@ -38,8 +35,8 @@ type leaving struct {
 	until time.Time // when the place has expired
 }
 
-func newKeeper(l *Limiter) *keeper {
-	k := &keeper{limiter: l, poke: make(chan struct{}, 1)}
+func newKeeper(s *Semaphore) *keeper {
+	k := &keeper{of: s, poke: make(chan struct{}, 1)}
 	k.life, k.end = context.WithCancel(context.Background())
 	return k
 }
@@ -48,15 +45,9 @@ func newKeeper(l *Limiter) *keeper {
 func (k *keeper) add(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	h.at, h.next = len(k.held), h.sent.Add(h.of.rule.TTL/3)
+	h.at, h.next = len(k.held), h.sent.Add(k.of.cfg.TTL/3)
 	k.held = append(k.held, h)
 	k.startLocked(h.next)
-	if !h.next.Before(k.by) {
-		return
-	}
-	if k.by = h.next; k.cut != nil {
-		time.AfterFunc(time.Until(h.next), k.cut)
-	}
 }
 
 // drop reports whether the hold was held, and renews it no more.
@@ -85,8 +76,8 @@ func (k *keeper) leave(h *Hold) {
 }
 
 func (k *keeper) leaveLocked(h *Hold, now time.Time) {
-	if len(k.leaving) < mostOwed { // others expire
-		k.leaving = append(k.leaving, leaving{h, now, now.Add(h.of.rule.TTL)})
+	if len(k.leaving) < mostLeaving {
+		k.leaving = append(k.leaving, leaving{h, now, now.Add(k.of.cfg.TTL)})
 		k.startLocked(now)
 	}
 }
@@ -138,17 +129,18 @@ type round struct {
 func (k *keeper) plan(now time.Time) (r round, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r.wake, r.limit = now.Add(mostTTL), mostTTL
+	ttl := k.of.cfg.TTL
+	r.wake, r.limit = now.Add(ttl), ttl/6
 	k.expireLocked(now, &r)
 	due := false
 	for _, h := range k.held {
 		due = due || !h.next.After(now)
 		r.at(h.next)
 		r.at(h.ends())
-		r.limit = min(r.limit, h.of.rule.TTL/6, h.ends().Sub(now))
+		r.limit = min(r.limit, h.ends().Sub(now))
 	}
 	for _, h := range k.held {
-		if due && !h.next.After(now.Add(h.of.rule.TTL/12)) {
+		if due && !h.next.After(now.Add(ttl/12)) {
 			r.renew = append(r.renew, h)
 		}
 	}
@@ -159,7 +151,6 @@ func (k *keeper) plan(now time.Time) (r round, more bool) {
 			continue
 		case !h.next.After(now):
 			r.leave = append(r.leave, h)
-			r.limit = min(r.limit, h.of.rule.TTL/6)
 			continue
 		}
 		later = append(later, h)
@@ -168,7 +159,6 @@ func (k *keeper) plan(now time.Time) (r round, more bool) {
 	clear(k.leaving[len(later):])
 	k.leaving, k.wake = later, r.wake
 	k.running = len(k.held)+len(k.leaving)+len(r.leave) > 0
-	k.by = now.Add(r.limit)
 	return r, k.running
 }
 
@@ -190,13 +180,10 @@ func (k *keeper) expireLocked(now time.Time, r *round) {
 }
 
 func (k *keeper) send(r *round) {
-	k.mu.Lock()
-	ctx, cancel := context.WithDeadline(k.life, k.by)
-	k.cut = cancel
-	k.mu.Unlock()
+	ctx, cancel := context.WithTimeout(k.life, r.limit)
 	defer cancel()
-	p := k.limiter.pipe()
-	defer k.limiter.unpipe(p)
+	p := k.of.pipe()
+	defer k.of.unpipe(p)
 	renewed, left := make([]pipeline.Reply, len(r.renew)), make([]pipeline.Reply, len(r.leave))
 	for i, h := range r.renew {
 		renewed[i] = h.append(p)
@@ -212,16 +199,15 @@ func (k *keeper) send(r *round) {
 func (k *keeper) note(r *round, renewed, left []pipeline.Reply, began, now time.Time) (lost []*Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.cut = nil
+	ttl := k.of.cfg.TTL
 	for i, h := range r.renew {
-		ttl := h.of.rule.TTL
-		holding, err := holdingOf(renewed[i])
+		reply, err := replyOf(renewed[i])
 		switch {
 		case h.at < 0: // it was released meanwhile, perhaps before it was renewed
 			k.leaveLocked(h, now)
 		case err != nil:
 			h.next = now.Add(ttl / 6)
-		case holding.taken:
+		case reply.taken:
 			h.sent, h.next = began, began.Add(ttl/3)
 		default: // Redis has lost it, and others have taken the place
 			k.dropLocked(h)
@@ -230,7 +216,7 @@ func (k *keeper) note(r *round, renewed, left []pipeline.Reply, began, now time.
 	}
 	for i, h := range r.leave {
 		if left[i].Err() != nil {
-			h.next = now.Add(h.of.rule.TTL / 12)
+			h.next = now.Add(ttl / 12)
 			k.leaving = append(k.leaving, h)
 		}
 	}
@@ -240,7 +226,7 @@ func (k *keeper) note(r *round, renewed, left []pipeline.Reply, began, now time.
 func (k *keeper) tellLost(holds []*Hold) {
 	for _, h := range holds {
 		close(h.lost)
-		k.limiter.tell(&h.of.shown, HitsLost, 1)
+		k.of.ended(true)
 	}
 }
 
@@ -261,18 +247,18 @@ func (k *keeper) close() {
 	for _, h := range held {
 		close(h.lost) // before others can have its place
 	}
-	p := k.limiter.pipe()
-	defer k.limiter.unpipe(p)
+	p := k.of.pipe()
+	defer k.of.unpipe(p)
 	for _, h := range held {
 		h.giveUp(p)
 	}
 	for _, h := range left {
 		h.giveUp(p)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), k.limiter.cfg.Budget)
+	ctx, cancel := context.WithTimeout(context.Background(), k.of.cfg.Budget)
 	defer cancel()
 	_ = p.Do(ctx) // what fails expires
-	for _, h := range held {
-		k.limiter.tell(&h.of.shown, HitsReturned, 1)
+	for range held {
+		k.of.ended(false)
 	}
 }

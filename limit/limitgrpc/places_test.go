@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/limitgrpc"
+	"github.com/redislanes/redislanes/limit/places"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -40,31 +40,25 @@ type transport struct{ *stream }
 func (transport) Method() string               { return "/service/method" }
 func (transport) SetTrailer(metadata.MD) error { return nil }
 
-// TestConcurrency: calls and streams have their place until their handler ends.
-func TestConcurrency(t *testing.T) {
+// TestPlaces: calls and streams have their place until their handler ends.
+func TestPlaces(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
-	l, err := limit.Config{Budget: 10 * time.Second}.New(client)
+	one, err := places.Config{Name: "one", Max: 1, FailClosed: true, Budget: 10 * time.Second}.New(client)
 	require.NoError(t, err)
-	defer l.Close()
-	of := func(r limit.ConcurrencyRule) *limit.Concurrency {
-		c, err := l.Concurrency(r)
-		require.NoError(t, err)
-		return c
-	}
-	one, none := of(limit.ConcurrencyRule{Name: "one", Limit: 1}), of(limit.ConcurrencyRule{Name: "none"})
+	defer one.Close()
 	key := "k"
-	for name, call := range map[string]func(c *limit.Concurrency, do func() error) (metadata.MD, error){
-		"unary": func(c *limit.Concurrency, do func() error) (metadata.MD, error) {
+	for name, call := range map[string]func(c *places.Semaphore, do func() error) (metadata.MD, error){
+		"unary": func(c *places.Semaphore, do func() error) (metadata.MD, error) {
 			s := new(stream)
-			_, err := limitgrpc.UnaryConcurrency(c, func(context.Context, *grpc.UnaryServerInfo, any) (string, bool) { return key, key != "" })(
+			_, err := limitgrpc.UnaryPlaces(c, func(context.Context, *grpc.UnaryServerInfo, any) (string, bool) { return key, key != "" })(
 				s.Context(), nil, new(grpc.UnaryServerInfo), func(context.Context, any) (any, error) { return nil, do() })
 			return s.header, err
 		},
-		"stream": func(c *limit.Concurrency, do func() error) (metadata.MD, error) {
+		"stream": func(c *places.Semaphore, do func() error) (metadata.MD, error) {
 			s := new(stream)
-			err := limitgrpc.StreamConcurrency(c, func(context.Context, *grpc.StreamServerInfo) (string, bool) { return key, key != "" })(
+			err := limitgrpc.StreamPlaces(c, func(context.Context, *grpc.StreamServerInfo) (string, bool) { return key, key != "" })(
 				nil, s, new(grpc.StreamServerInfo), func(any, grpc.ServerStream) error { return do() })
 			return s.header, err
 		},
@@ -93,15 +87,11 @@ func TestConcurrency(t *testing.T) {
 				return err
 			})
 			require.NoError(t, err, "a call that is not limited")
-			header, err := call(none, nothing)
-			require.Equal(t, codes.ResourceExhausted, status.Code(err))
-			require.Empty(t, header["retry-after"])
 			_, err = call(nil, nothing)
-			require.Equal(t, codes.Internal, status.Code(err))
+			require.Equal(t, codes.Unavailable, status.Code(err))
 		})
 	}
-	require.NoError(t, l.Close())
-	closed := of(limit.ConcurrencyRule{Name: "closed", Limit: 1, FailClosed: true})
-	err = limitgrpc.StreamConcurrency(closed, func(context.Context, *grpc.StreamServerInfo) (string, bool) { return key, true })(nil, new(stream), nil, nil)
+	require.NoError(t, one.Close())
+	err = limitgrpc.StreamPlaces(one, func(context.Context, *grpc.StreamServerInfo) (string, bool) { return key, true })(nil, new(stream), nil, nil)
 	require.Equal(t, codes.Unavailable, status.Code(err))
 }

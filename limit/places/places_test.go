@@ -1,4 +1,4 @@
-package limit
+package places
 
 import (
 	"context"
@@ -19,31 +19,65 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// limiterAt returns a limiter with a client of its own.
-func limiterAt(t *testing.T, of cluster.Config, c Config, addrs []string) *Limiter {
+// patient is a budget that a slow machine keeps.
+const patient = 10 * time.Second
+
+const soonEnough, often = 20 * time.Second, 5 * time.Millisecond // for require.Eventually
+
+// semaphoreAt returns a semaphore with a client of its own.
+func semaphoreAt(t *testing.T, of cluster.Config, c Config, addrs []string) *Semaphore {
 	t.Helper()
 	client, err := of.New(t.Context(), addrs)
 	require.NoError(t, err)
-	l, err := c.New(client)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, l.Close())
-		require.NoError(t, client.Close())
-	})
-	return l
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return mustMake(t, client, c)
 }
 
-func (l *Limiter) mustHold(t *testing.T, r ConcurrencyRule) *Concurrency {
+func mustMake(t *testing.T, client *cluster.Client, c Config) *Semaphore {
 	t.Helper()
-	c, err := l.Concurrency(r)
+	s, err := c.New(client)
 	require.NoError(t, err)
-	return c
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// A ledger counts what an observer is told.
+type ledger struct {
+	mu                              sync.Mutex
+	allowed, denied, released, lost int
+}
+
+func (l *ledger) Acquired(_ time.Duration, _ *Semaphore, d Decision) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d.Allowed {
+		l.allowed++
+	} else {
+		l.denied++
+	}
+}
+
+func (l *ledger) Ended(_ *Semaphore, lost bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lost {
+		l.lost++
+	} else {
+		l.released++
+	}
+}
+
+// sums returns how many were allowed, denied, released and lost.
+func (l *ledger) sums() [4]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return [4]int{l.allowed, l.denied, l.released, l.lost}
 }
 
 // held returns how many members the key has, expired ones, too.
-func (c *Concurrency) held(key string) (int64, error) {
-	p := c.limiter.pipe()
-	defer c.limiter.unpipe(p)
+func (c *Semaphore) held(key string) (int64, error) {
+	p := c.pipe()
+	defer c.unpipe(p)
 	reply := p.Cmd("ZCARD", c.head+key)
 	if err := p.Do(context.Background()); err != nil {
 		return 0, err
@@ -51,7 +85,7 @@ func (c *Concurrency) held(key string) (int64, error) {
 	return reply.Int()
 }
 
-func (c *Concurrency) holders(t *testing.T, key string) int64 {
+func (c *Semaphore) holders(t *testing.T, key string) int64 {
 	t.Helper()
 	n, err := c.held(key)
 	require.NoError(t, err)
@@ -59,7 +93,7 @@ func (c *Concurrency) holders(t *testing.T, key string) int64 {
 }
 
 // mustReach waits until the key has n members. It asks again if Redis does not reply.
-func (c *Concurrency) mustReach(t *testing.T, key string, n int64) {
+func (c *Semaphore) mustReach(t *testing.T, key string, n int64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		held, err := c.held(key)
@@ -76,14 +110,9 @@ func isLost(h *Hold) bool {
 	}
 }
 
-// patient is a budget that a slow machine keeps.
-var patient = Config{Budget: 10 * time.Second}
-
-const soonEnough, often = 20 * time.Second, 5 * time.Millisecond // for require.Eventually
-
 // mustAcquire takes a place of the key, and returns when the call began that got it. On a slow
 // machine the server may be suspect, or its answer late. Such a call holds nothing, and is repeated.
-func (c *Concurrency) mustAcquire(t *testing.T, key string) (*Hold, time.Time) {
+func (c *Semaphore) mustAcquire(t *testing.T, key string) (*Hold, time.Time) {
 	t.Helper()
 	var hold *Hold
 	var began time.Time
@@ -95,19 +124,18 @@ func (c *Concurrency) mustAcquire(t *testing.T, key string) (*Hold, time.Time) {
 	return hold, began
 }
 
-func TestConcurrency(t *testing.T) {
+func TestSemaphore(t *testing.T) {
 	t.Parallel()
-	seen := new(outcomes)
-	l := limiterAt(t, cluster.Config{}, Config{Budget: 10 * time.Second, Observer: seen}, redistest.StartEmulated(t, 3).Addrs())
-	c := l.mustHold(t, ConcurrencyRule{Name: "exports", Limit: 2})
-	require.Equal(t, ConcurrencyRule{Name: "exports", Limit: 2, TTL: 10 * time.Second}, c.Rule())
+	seen := new(ledger)
+	c := semaphoreAt(t, cluster.Config{}, Config{Name: "exports", Max: 2, Budget: patient, Observer: seen}, redistest.StartEmulated(t, 3).Addrs())
+	require.Equal(t, 10*time.Second, c.Config().TTL)
 	first, d := c.Acquire(t.Context(), "acme")
-	require.Equal(t, Decision{Allowed: true, Limit: 2, Remaining: 1}, d)
+	require.Equal(t, Decision{Allowed: true, Free: 1}, d)
 	_, d = c.Acquire(t.Context(), "acme")
-	require.Equal(t, Decision{Allowed: true, Limit: 2}, d)
+	require.Equal(t, Decision{Allowed: true}, d)
 	none, d := c.Acquire(t.Context(), "acme")
 	require.Nil(t, none)
-	require.Equal(t, Decision{Limit: 2, RetryAfter: time.Second}, d)
+	require.Equal(t, Decision{RetryAfter: time.Second}, d)
 	_, d = c.Acquire(t.Context(), "other")
 	require.True(t, d.Allowed)
 	var twice sync.WaitGroup
@@ -120,20 +148,20 @@ func TestConcurrency(t *testing.T) {
 	_, d = c.Acquire(t.Context(), "acme")
 	require.False(t, d.Allowed, "a place is given back once")
 	require.False(t, isLost(first))
-	require.Equal(t, outcomes{"allowed", "allowed", "denied", "allowed", "allowed", "denied"}, *seen)
+	require.Equal(t, [4]int{4, 2, 1, 0}, seen.sums())
 }
 
-// TestHoldersNeverExceeded: eight limiters with clients of their own never have more holders
-// together than the limit, also through failovers that lose no write, and use all places.
+// TestHoldersNeverExceeded: eight semaphores with clients of their own never have more holders
+// together than Max, also through failovers that lose no write, and use all places.
 func TestHoldersNeverExceeded(t *testing.T) {
 	t.Parallel()
-	const limit, limiters, callers = 5, 8, 12
+	const limit, clients, callers = 5, 8, 12
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	var holding, most, taken atomic.Int64
 	var all sync.WaitGroup
 	over := make(chan struct{})
-	for range limiters {
-		c := limiterAt(t, cluster.Config{}, patient, real.Addrs()).mustHold(t, ConcurrencyRule{Name: "c", Limit: limit, FailClosed: true})
+	for range clients {
+		c := semaphoreAt(t, cluster.Config{}, Config{Name: "c", Max: limit, FailClosed: true, Budget: patient}, real.Addrs())
 		for i := range callers {
 			all.Go(func() {
 				for {
@@ -177,12 +205,11 @@ func TestHoldersNeverExceeded(t *testing.T) {
 func TestHoldIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		a, b := w.limiter(t, Config{}), w.limiter(t, Config{})
-		rule := ConcurrencyRule{Name: "c", Limit: 1, TTL: 3 * time.Second}
-		of, other := a.mustHold(t, rule), b.mustHold(t, rule)
+		config := Config{Name: "c", Max: 1, TTL: 3 * time.Second}
+		c, other := mustMake(t, w.client, config), mustMake(t, w.client, config)
 		var holds []*Hold
 		for i := range 300 {
-			hold, d := of.Acquire(t.Context(), fmt.Sprint(i))
+			hold, d := c.Acquire(t.Context(), fmt.Sprint(i))
 			require.True(t, d.Allowed)
 			holds = append(holds, hold)
 		}
@@ -199,9 +226,9 @@ func TestHoldIsRenewed(t *testing.T) {
 		_, d := other.Acquire(t.Context(), "7")
 		require.True(t, d.Allowed)
 		time.Sleep(time.Second)
-		a.keeper.mu.Lock()
-		defer a.keeper.mu.Unlock()
-		require.False(t, a.keeper.running, "a limiter without holds has no goroutine")
+		c.keeper.mu.Lock()
+		defer c.keeper.mu.Unlock()
+		require.False(t, c.keeper.running, "a semaphore without holds has no goroutine")
 	})
 }
 
@@ -212,16 +239,13 @@ func TestDeadHolder(t *testing.T) {
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
 	client, err := cluster.Config{}.New(t.Context(), addrs)
 	require.NoError(t, err)
-	dead, err := patient.New(client)
-	require.NoError(t, err)
-	defer dead.Close()
-	rule := ConcurrencyRule{Name: "c", Limit: 2, TTL: 2 * time.Second, FailClosed: true}
-	hold, began := dead.mustHold(t, rule).mustAcquire(t, "k")
+	config := Config{Name: "c", Max: 2, TTL: 2 * time.Second, FailClosed: true, Budget: patient}
+	hold, began := mustMake(t, client, config).mustAcquire(t, "k")
 	require.NoError(t, client.Close())
-	other := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, rule)
+	other := semaphoreAt(t, cluster.Config{}, config, addrs)
 	other.mustAcquire(t, "k") // the key lives on
 	other.mustAcquire(t, "k")
-	require.GreaterOrEqual(t, time.Since(began), rule.TTL)
+	require.GreaterOrEqual(t, time.Since(began), config.TTL)
 	require.Eventually(t, func() bool { return isLost(hold) }, soonEnough, often)
 }
 
@@ -235,11 +259,12 @@ func behindProxies(t *testing.T, addrs []string) (redistest.Proxies, cluster.Con
 func TestUnknownAcquire(t *testing.T) {
 	t.Parallel()
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
-	proxies, config := behindProxies(t, addrs)
-	l := limiterAt(t, config, Config{Budget: 300 * time.Millisecond}, addrs)
+	proxies, behind := behindProxies(t, addrs)
 	for _, closed := range []bool{false, true} {
-		c := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 1, TTL: time.Hour, FailClosed: closed})
-		sure := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, c.rule)
+		config := Config{Name: "c", Max: 1, TTL: time.Hour, FailClosed: closed, Budget: 300 * time.Millisecond}
+		c := semaphoreAt(t, behind, config, addrs)
+		config.Budget = patient
+		sure := semaphoreAt(t, cluster.Config{}, config, addrs)
 		key := fmt.Sprint(closed)
 		require.Eventually(t, func() bool { // the server knows the script
 			hold, d := c.Acquire(t.Context(), key)
@@ -267,8 +292,8 @@ func TestUnknownAcquire(t *testing.T) {
 func TestAcquireAfterACut(t *testing.T) {
 	t.Parallel()
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
-	proxies, config := behindProxies(t, addrs)
-	c := limiterAt(t, config, patient, addrs).mustHold(t, ConcurrencyRule{Name: "c", Limit: 2})
+	proxies, behind := behindProxies(t, addrs)
+	c := semaphoreAt(t, behind, Config{Name: "c", Max: 2, Budget: patient}, addrs)
 	first, _ := c.mustAcquire(t, "k")
 	for _, cut := range []func(){func() { c.Acquire(t.Context(), "k") }, first.Release} {
 		for _, p := range proxies {
@@ -284,24 +309,26 @@ func TestAcquireAfterACut(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
-	proxies, config := behindProxies(t, addrs)
+	proxies, behind := behindProxies(t, addrs)
 	seen := new(ledger)
-	l := limiterAt(t, config, Config{Budget: 10 * time.Second, Observer: seen}, addrs)
-	c := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 2, TTL: 2 * time.Second})
-	sure := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, c.rule)
+	config := Config{Name: "c", Max: 2, TTL: 2 * time.Second, Budget: patient}
+	sure := semaphoreAt(t, cluster.Config{}, config, addrs)
+	config.Observer = seen
+	c := semaphoreAt(t, behind, config, addrs)
 	hold, began := c.mustAcquire(t, "k")
 	for _, p := range proxies {
 		p.Stall(redistest.ToServer)
 	}
 	<-hold.Lost()
-	require.GreaterOrEqual(t, time.Since(began), c.rule.TTL*19/20)
+	require.GreaterOrEqual(t, time.Since(began), config.TTL*19/20)
 	require.EqualValues(t, 1, sure.holders(t, "k"), "it is lost before it expires, or nobody has looked since")
 	for _, p := range proxies {
 		p.Flow(redistest.ToServer)
 	}
 	sure.mustReach(t, "k", 0)
 	hold.Release()
-	require.Equal(t, [HitsKinds]int64{1, 0, 1}, seen.sums(), "counted, returned, lost")
+	sums := seen.sums()
+	require.Equal(t, []int{0, 1}, sums[2:], "released, lost")
 }
 
 // TestServerWithoutMemory: a hold that the servers have forgotten takes a place again, unless
@@ -309,11 +336,10 @@ func TestLost(t *testing.T) {
 func TestServerWithoutMemory(t *testing.T) {
 	t.Parallel()
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
-	l := limiterAt(t, cluster.Config{}, patient, addrs)
-	c := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 1, TTL: 4 * time.Second})
+	c := semaphoreAt(t, cluster.Config{}, Config{Name: "c", Max: 1, TTL: 4 * time.Second, Budget: patient}, addrs)
 	forget := func(key string) {
-		p := l.pipe()
-		defer l.unpipe(p)
+		p := c.pipe()
+		defer c.unpipe(p)
 		p.Cmd("DEL", c.head+key)
 		require.NoError(t, p.Do(t.Context()))
 	}
@@ -334,85 +360,90 @@ func TestCloseReleases(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), addrs)
 	require.NoError(t, err)
 	defer client.Close()
-	seen := new(ledger)
-	l, err := Config{Budget: 10 * time.Second, Observer: seen}.New(client)
-	require.NoError(t, err)
-	open := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 3})
-	closed := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 3, FailClosed: true})
-	var holds []*Hold
-	for range 3 {
-		hold, d := open.Acquire(t.Context(), "k")
-		require.True(t, d.Allowed)
-		holds = append(holds, hold)
+	for _, failClosed := range []bool{false, true} {
+		seen := new(ledger)
+		s, err := Config{Name: "c", Max: 3, Budget: patient, Observer: seen, FailClosed: failClosed}.New(client)
+		require.NoError(t, err)
+		var holds []*Hold
+		for range 3 {
+			hold, d := s.Acquire(t.Context(), "k")
+			require.True(t, d.Allowed)
+			holds = append(holds, hold)
+		}
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() { assert.NoError(t, s.Close()) })
+		}
+		all.Go(holds[0].Release)
+		all.Wait()
+		for _, hold := range holds[1:] {
+			require.True(t, isLost(hold))
+			hold.Release()
+		}
+		require.Equal(t, [4]int{3, 0, 3, 0}, seen.sums())
+		next := semaphoreAt(t, cluster.Config{}, Config{Name: "c", Max: 3, Budget: patient}, addrs)
+		require.Zero(t, next.holders(t, "k"))
+		hold, d := s.Acquire(t.Context(), "k")
+		require.Nil(t, hold)
+		require.Equal(t, !failClosed, d.Allowed)
+		require.ErrorIs(t, d.Err, redislanes.ErrClosed)
 	}
-	var all sync.WaitGroup
-	for range 2 {
-		all.Go(func() { assert.NoError(t, l.Close()) })
-	}
-	all.Go(holds[0].Release)
-	all.Wait()
-	for _, hold := range holds[1:] {
-		require.True(t, isLost(hold))
-		hold.Release()
-	}
-	require.Equal(t, [HitsKinds]int64{3, 3, 0}, seen.sums())
-	next := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, open.rule)
-	require.Zero(t, next.holders(t, "k"))
-	hold, d := open.Acquire(t.Context(), "k")
-	require.Nil(t, hold)
-	require.True(t, d.Allowed)
-	require.ErrorIs(t, d.Err, redislanes.ErrClosed)
-	_, d = closed.Acquire(t.Context(), "k")
-	require.False(t, d.Allowed)
-	require.ErrorIs(t, d.Err, redislanes.ErrClosed)
 }
 
-// TestConcurrencyWithoutRedis: an Acquire takes no longer than the budget.
-func TestConcurrencyWithoutRedis(t *testing.T) {
+// TestWithoutRedis: an Acquire takes no longer than the budget.
+func TestWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, seen := newWorld(t), new(outcomes)
-		l := w.limiter(t, Config{Budget: 30 * time.Millisecond, Observer: seen})
+		w := newWorld(t)
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		for _, closed := range []bool{false, true} {
+			s := mustMake(t, w.client, Config{Name: "c", Max: 1, FailClosed: closed, Budget: 30 * time.Millisecond})
 			began := time.Now()
-			hold, d := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 1, FailClosed: closed}).Acquire(t.Context(), "k")
+			hold, d := s.Acquire(t.Context(), "k")
 			require.Equal(t, 30*time.Millisecond, time.Since(began))
 			require.Error(t, d.Err)
 			require.Equal(t, !closed, d.Allowed)
 			hold.Release()
 			require.Nil(t, hold.Lost())
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			began = time.Now()
+			_, d = s.Acquire(ctx, "k")
+			cancel()
+			require.Error(t, d.Err)
+			require.Equal(t, 10*time.Millisecond, time.Since(began))
 		}
-		require.Equal(t, outcomes{"failed_open", "failed_closed"}, *seen)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		_, d := l.mustHold(t, ConcurrencyRule{Name: "c", Limit: 1}).Acquire(ctx, "k")
-		require.Error(t, d.Err)
-		require.Equal(t, 10*time.Millisecond, time.Since(began))
 	})
 }
 
-func TestConcurrencyMistakes(t *testing.T) {
+func TestMistakes(t *testing.T) {
 	t.Parallel()
-	l := limiterAt(t, cluster.Config{}, patient, redistest.StartEmulated(t, 3).Addrs())
-	for want, rule := range map[string]ConcurrencyRule{
-		`ConcurrencyRule.Name = ""`: {Limit: 1}, `ConcurrencyRule.Name = "a:b"`: {Name: "a:b"}, "a: Limit = -1: must be 0 to": {Name: "a", Limit: -1},
-		"Limit = 2000000": {Name: "a", Limit: 2e6}, "a: TTL = 10ms: must be 1s to 1h0m0s": {Name: "a", TTL: 10 * time.Millisecond}, "TTL = -1s": {Name: "a", TTL: -time.Second},
+	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	for want, config := range map[string]Config{
+		`Config.Name = ""`: {Max: 1}, `Config.Name = "a:b"`: {Name: "a:b", Max: 1},
+		"Config.Max = 0: must be 1 to": {Name: "a"}, "Config.Max = 2000000": {Name: "a", Max: 2e6},
+		"Config.TTL = 10ms: must be 1s to 1h0m0s": {Name: "a", Max: 1, TTL: 10 * time.Millisecond}, "Config.TTL = -1s": {Name: "a", Max: 1, TTL: -time.Second},
+		"a number without a unit counts nanoseconds": {Name: "a", Max: 1, TTL: 60},
 	} {
-		_, err := l.Concurrency(rule)
+		_, err := config.New(client)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := new(Limiter).Concurrency(ConcurrencyRule{Name: "a"})
-	require.ErrorIs(t, err, errNotMade)
-	for _, unmade := range []*Concurrency{nil, {}} {
+	for _, unmade := range []*cluster.Client{nil, {}} {
+		_, err := Config{Name: "a", Max: 1}.New(unmade)
+		require.ErrorContains(t, err, "cluster.Config.New")
+	}
+	for _, unmade := range []*Semaphore{nil, {}} {
 		hold, d := unmade.Acquire(t.Context(), "k")
 		require.Nil(t, hold)
-		require.False(t, d.Allowed)
-		require.Equal(t, Mistaken, d.Outcome())
+		require.Equal(t, Decision{Err: errNotMade}, d)
+		require.ErrorIs(t, unmade.Close(), errNotMade)
+		require.Zero(t, unmade.Config())
+	}
+	for _, none := range []*Hold{nil, {}} {
+		none.Release()
+		require.Nil(t, none.Lost())
 	}
 	var none context.Context
-	_, d := l.mustHold(t, ConcurrencyRule{Name: "a", Limit: 1}).Acquire(none, "k")
-	require.ErrorIs(t, d.Err, errNilContext)
-	_, d = l.mustHold(t, ConcurrencyRule{Name: "a"}).Acquire(t.Context(), "k")
-	require.Equal(t, Decision{RetryAfter: Never}, d)
+	_, d := mustMake(t, client, Config{Name: "a", Max: 1}).Acquire(none, "k")
+	require.Equal(t, Decision{Err: errNilContext}, d)
 }

@@ -1,0 +1,133 @@
+package places
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/gate"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A Semaphore limits how many holders a key has at a time. Make it with [Config.New]. All methods
+// are safe for concurrent use.
+//
+// Each key is a sorted set in Redis. One goroutine renews all holders of the semaphore, in one pipeline
+// for all that are due.
+type Semaphore struct {
+	cfg    Config
+	client *engine.Client
+	head   string    // of all its keys
+	args   [2]string // of the script
+	pipes  sync.Pool // of *pipeline.Pipeline
+	keeper *keeper
+	inside gate.Gate
+	closed chan struct{} // closed when Close is done
+}
+
+// A Decision is what an Acquire has decided.
+type Decision struct {
+	Allowed bool
+
+	// Free is how many places of the key are free now.
+	Free int64
+
+	// RetryAfter is 0 if Allowed or Err is set. Otherwise it is a guess of a second at most,
+	// since holders end at any time.
+	RetryAfter time.Duration
+
+	// Err is why Redis did not decide. Config.FailClosed then did, and there is no Hold.
+	Err error
+}
+
+// Config returns the semaphore's settings, with defaults in place of zero values.
+func (s *Semaphore) Config() Config {
+	if s == nil {
+		return Config{}
+	}
+	return s.cfg
+}
+
+// Acquire takes a place of the key, if fewer than Config.Max are taken. The caller must call
+// [Hold.Release] when it is done. The place is renewed until then, and [Hold.Lost] tells if that fails.
+//
+// Acquire does not wait for a place. It returns after the budget or half of the TTL, whichever is
+// less, or at the context's end, at the latest. If Redis has not decided by then, the decision has the
+// error, and FailClosed decides. The Hold is nil if there is no place: if the decision denies, or
+// has an error. The methods of a nil Hold do nothing.
+func (s *Semaphore) Acquire(ctx context.Context, key string) (*Hold, Decision) {
+	switch {
+	case s == nil || s.keeper == nil:
+		return nil, Decision{Err: errNotMade}
+	case ctx == nil:
+		return nil, Decision{Err: errNilContext}
+	}
+	began := time.Now()
+	h, d := s.acquire(ctx, key, began)
+	if o := s.cfg.Observer; o != nil {
+		s.client.CallUser("places.Observer.Acquired", func() { o.Acquired(time.Since(began), s, d) })
+	}
+	return h, d
+}
+
+func (s *Semaphore) acquire(ctx context.Context, key string, began time.Time) (*Hold, Decision) {
+	if !s.inside.Enter() {
+		return nil, Decision{Err: errClosed, Allowed: !s.cfg.FailClosed}
+	}
+	defer s.inside.Leave()
+	h := &Hold{of: s, key: s.head + key, id: rand.Text(), sent: began, lost: make(chan struct{}), at: -1}
+	r, err := h.take(ctx, began.Add(min(s.cfg.Budget, s.cfg.TTL/2)))
+	switch {
+	case err != nil:
+		if !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+			s.keeper.leave(h)
+		}
+		return nil, Decision{Err: err, Allowed: !s.cfg.FailClosed}
+	case !r.taken:
+		return nil, Decision{RetryAfter: max(leastRetry, min(r.first, mostRetry))}
+	}
+	s.keeper.add(h)
+	return h, Decision{Allowed: true, Free: max(0, s.cfg.Max-r.held)}
+}
+
+// Close waits for running calls and releases the places that are left, for the budget at most. Later calls
+// are decided without Redis, with redislanes.ErrClosed.
+func (s *Semaphore) Close() error {
+	if s == nil || s.keeper == nil {
+		return errNotMade
+	}
+	if !s.inside.Shut() {
+		<-s.closed
+		return nil
+	}
+	defer close(s.closed)
+	s.inside.Close()
+	s.keeper.close()
+	return nil
+}
+
+// ended tells the observer about a place.
+func (s *Semaphore) ended(lost bool) {
+	if o := s.cfg.Observer; o != nil {
+		s.client.CallUser("places.Observer.Ended", func() { o.Ended(s, lost) })
+	}
+}
+
+// pipe returns an empty pipeline. Its replies are valid until unpipe.
+func (s *Semaphore) pipe() *pipeline.Pipeline { return s.pipes.Get().(*pipeline.Pipeline) }
+
+func (s *Semaphore) unpipe(p *pipeline.Pipeline) {
+	p.Reset()
+	s.pipes.Put(p)
+}
+
+var (
+	errNotMade    = errors.New("places: the Semaphore was not made by Config.New: use one that it returned without an error")
+	errNilContext = errors.New("places: the context is nil: pass one, such as context.Background()")
+	errClosed     = fmt.Errorf("redislanes: the Semaphore is %w", redislanes.ErrClosed)
+)
