@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -39,7 +40,7 @@ func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (e
 	if c.trips++; c.trips > 1 {
 		return errors.New("the action needs several round trips: append its commands one by one, or use Client.Do")
 	}
-	c.request, err = wire.AppendRequest(c.request, marshal)
+	c.request, err = bridge.AppendRequest(c.request, marshal)
 	c.into = unmarshalInto
 	return err
 }
@@ -47,7 +48,7 @@ func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (e
 // take appends what the action, which is one command, would send.
 func (c *capture) take(action radix.Action) error {
 	from, pipelined := len(c.request), action.Properties().CanPipeline
-	if !pipelined && !wire.EncodesItself(action) {
+	if !pipelined && !bridge.EncodesItself(action) {
 		return cause.ErrNotPipelinable
 	}
 	err := action.Perform(context.Background(), c)

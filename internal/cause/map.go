@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -49,9 +47,9 @@ func (e *Unreachable) Error() string {
 // answered tells whether the error is, or is about, what a server sent.
 func (e OfAddr) answered() bool {
 	var greeting *redislanes.HandshakeError
-	var reply resp3.SimpleError
-	var said *Map
-	return errors.As(e.Err, &greeting) || errors.As(e.Err, &reply) || errors.As(e.Err, &said) || errors.Is(e.Err, resp.ErrProtocol)
+	var flaw *Map
+	_, said := SaidIn(e.Err)
+	return errors.As(e.Err, &greeting) || said || errors.As(e.Err, &flaw) || errors.Is(e.Err, resp.ErrProtocol)
 }
 
 // Unwrap returns the causes.

@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"github.com/mediocregopher/radix/v4"
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -37,8 +36,8 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 	}
 	properties := action.Properties()
 	conn := c.routed(properties, how)
-	if wire.EncodesItself(action) {
-		conn.probes = wire.Probes(action)
+	if bridge.EncodesItself(action) {
+		conn.probes = bridge.Probes(action)
 	} else {
 		slot, err := c.keysSlot(namedKeys(properties.Keys))
 		if err != nil {
@@ -70,7 +69,7 @@ type routedConn struct {
 	client   *Client
 	slot     int32 // of an exchange without a key
 	alone    bool  // the action says that it cannot share a connection
-	probes   bool  // see wire.Probes
+	probes   bool  // see bridge.Probes
 	how      How
 	canRetry bool
 
@@ -90,7 +89,7 @@ func (c *Client) routed(properties radix.ActionProperties, how How) *routedConn 
 
 // perform performs an action that encodes itself, or has no slot but that of the connection.
 func (c *routedConn) perform(ctx context.Context, action radix.Action) error {
-	if err := wire.Perform(ctx, action, c); err != nil {
+	if err := bridge.Perform(ctx, action, c); err != nil {
 		return c.explain(err)
 	}
 	return nil
@@ -102,9 +101,9 @@ func (c *routedConn) Close() error { return nil }
 
 func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
 	within := &routedConn{
-		client: c.client, slot: c.slot, alone: c.alone, probes: wire.Probes(action), how: c.how, canRetry: c.canRetry, refusals: c.refusals,
+		client: c.client, slot: c.slot, alone: c.alone, probes: bridge.Probes(action), how: c.how, canRetry: c.canRetry, refusals: c.refusals,
 	}
-	return wire.Perform(ctx, action, within)
+	return bridge.Perform(ctx, action, within)
 }
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
@@ -121,7 +120,7 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 // A sharedExchange is the memory of an exchange over shared connections. Nothing of it
 // is in what a call returns.
 type sharedExchange struct {
-	encoded  wire.Request
+	encoded  bridge.Request
 	commands []command.Command
 	request  Request
 	replies  []byte
@@ -175,7 +174,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	case refused != nil && r.Len() == 1:
 		return refused
 	}
-	if err := wire.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
+	if err := bridge.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
 		return r.undecodable(err)
 	}
 	return refused
@@ -183,7 +182,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 
 // look appends the commands of an exchange. It returns the slot of all that have a key, or the
 // given one if none has.
-func (c *Client) look(encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
+func (c *Client) look(encoded *bridge.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
 	slot = slots.NoKey
 	must := c.hasSlots()
 	for one := range encoded.Each() {
@@ -209,7 +208,7 @@ func (c *Client) look(encoded *wire.Request, commands []command.Command, otherwi
 
 // performAlone performs what may block its connection, or may not share it, on one of
 // its own.
-func (c *routedConn) performAlone(ctx context.Context, slot int32, how How, encoded *wire.Request, x exchange) error {
+func (c *routedConn) performAlone(ctx context.Context, slot int32, how How, encoded *bridge.Request, x exchange) error {
 	d := dedicatedAction{client: c.client, action: x, slot: slot, how: how, canRetry: c.canRetry, once: !how.noFollow, commands: encoded.Len()}
 	if d.commands == 1 {
 		d.encoded = encoded.Encoded()
@@ -242,13 +241,13 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 		reply, err := r.outcome(i)
 		addr := r.Node(i)
 		if err != nil && reply == nil {
-			return replies, nil, wire.AfterContext(r.failed(i, addr, err))
+			return replies, nil, bridge.AfterContext(r.failed(i, addr, err))
 		}
 		if err == nil && isRefusal(reply, addr) {
 			err = saidError(reply)
 		}
 		if refused == nil && err != nil {
-			refused = r.failed(i, addr, radixresp.ErrConnUsable{Err: err})
+			refused = bridge.Usable(r.failed(i, addr, err))
 		}
 		if resp.IsError(reply) {
 			var tried func(*redislanes.Error)
@@ -273,20 +272,17 @@ func (c *routedConn) explain(err error) error {
 	if errors.As(err, &known) && known.Command != "" {
 		return err
 	}
-	var said resp3.SimpleError
-	if !errors.As(err, &said) {
-		return err
-	}
-	last, ok := c.refusals.find(said.S)
+	said, ok := cause.SaidIn(err)
 	if !ok {
 		return err
 	}
-	if !slots.ParseRedirect([]byte(said.S), last.addr).Fate.Refused() {
-		return wire.Named(last.name, last.addr, radixresp.ErrConnUsable{Err: wire.Said(said.S)})
+	last, ok := c.refusals.find(said)
+	if !ok {
+		return err
 	}
-	failed := wire.Named(last.name, last.addr, radixresp.ErrConnUsable{Err: refusal{wire.Said(said.S)}})
-	if last.tried != nil {
+	failed := wire.Named(last.name, last.addr, textError([]byte(said)))
+	if last.tried != nil && failed.Outcome != nil {
 		last.tried(failed)
 	}
-	return failed
+	return bridge.Usable(failed)
 }

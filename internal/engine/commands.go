@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -160,7 +161,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 // error all the same (errorOf).
 func (r *receiver) receive(of *Request) {
 	if raw := of.Raw(r.command); raw != nil {
-		if r.err = wire.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
+		if r.err = bridge.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
 			r.err = of.Undecodable(r.command, r.err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -114,7 +115,7 @@ func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicate
 	defer conn.Return()
 	shared := &sharedSeen{all: seen{refused: d.class()}}
 	d.sent, d.performed = d.client.outages.events.Load(), time.Now()
-	err := wire.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, shared, d.groups(), false})
+	err := bridge.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, shared, d.groups(), false})
 	d.seen = shared.soFar()
 	return err
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
-	radixresp "github.com/mediocregopher/radix/v4/resp"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -27,7 +27,7 @@ type dedicatedConn struct {
 	asking bool
 	seen   *sharedSeen
 	groups *dedicatedGroups // nil: nobody is told
-	probes bool             // see wire.Probes
+	probes bool             // see bridge.Probes
 }
 
 // seen is what the commands that an action sent over its connection tell of the
@@ -136,12 +136,12 @@ func classOfCommand(cmd command.Command) class {
 }
 
 func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
-	c.probes = wire.Probes(action)
-	return wire.Perform(ctx, action, c)
+	c.probes = bridge.Probes(action)
+	return bridge.Perform(ctx, action, c)
 }
 
 func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := wire.AppendRequest(nil, marshal)
+	request, err := bridge.AppendRequest(nil, marshal)
 	if err != nil || len(request) == 0 {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 	if refused != nil && !some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
-	err = wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	err = bridge.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
 	var undecoded *redislanes.DecodeError
 	if refused == nil || errors.As(err, &undecoded) && !isAmbiguous(refused) {
 		return err
@@ -219,7 +219,7 @@ func (c *Client) refusedIn(addr string, commands [][]byte, replies []byte) error
 			err = saidError(reply)
 		}
 		if err != nil {
-			return radixresp.ErrConnUsable{Err: wire.Named(commandName(encoded), addr, err)}
+			return bridge.Usable(wire.Named(commandName(encoded), addr, err))
 		}
 	}
 	return nil

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -17,7 +15,7 @@ import (
 )
 
 // refusal is a server's error reply that wraps ErrRefused.
-type refusal struct{ *wire.SaidError }
+type refusal struct{ *cause.SaidError }
 
 func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }
 
@@ -31,7 +29,7 @@ func saidError(reply []byte) error { return textError(resp.ErrorText(reply)) }
 
 // textError is saidError for the error's text.
 func textError(text []byte) error {
-	said := wire.Said(text)
+	said := cause.Said(text)
 	if slots.ParseRedirect(text, "").Fate.Refused() {
 		return refusal{said}
 	}
@@ -44,9 +42,8 @@ func saidIn(err error) string {
 	if refused := wire.Refusal(err); refused != nil {
 		return wire.RefusalText(refused)
 	}
-	var said resp3.SimpleError
-	_ = errors.As(err, &said)
-	return said.S
+	text, _ := cause.SaidIn(err)
+	return text
 }
 
 // ambiguous returns the error of a command that may have run although the reply is an error:
@@ -65,18 +62,18 @@ func ambiguousText(proxied bool, addr string, text []byte) error {
 	if !proxied || fate.Of(text) != fate.Unlisted {
 		return nil
 	}
-	return wire.Unknown(addr, wire.Said(text))
+	return wire.Unknown(addr, cause.Said(text))
 }
 
 // withOutcome adds the outcome to an error that is a server's reply: ErrRefused if the server did
 // not run the command, and what ambiguous says. Any other error stays.
 func withOutcome(proxied bool, addr string, err error) error {
-	var said resp3.SimpleError
+	said, ok := cause.SaidIn(err)
 	var known *redislanes.Error
-	if !errors.As(err, &said) || errors.As(err, &known) && known.Outcome != nil {
+	if !ok || errors.As(err, &known) && known.Outcome != nil {
 		return err
 	}
-	text := []byte(said.S)
+	text := []byte(said)
 	became := ambiguousText(proxied, addr, text)
 	if became == nil {
 		became = textError(text)
@@ -85,28 +82,24 @@ func withOutcome(proxied bool, addr string, err error) error {
 	if known != nil {
 		name, addr = known.Command, known.Addr
 	}
-	named := wire.Named(name, addr, became)
-	if errors.As(err, new(radixresp.ErrConnUsable)) {
-		return radixresp.ErrConnUsable{Err: named}
-	}
-	return named
+	return bridge.Usable(wire.Named(name, addr, became))
 }
 
 // saidBy returns the text of the error reply that err is about, if the server at addr sent it. A
 // program's function may return the error of another connection, also of another cluster.
 func saidBy(addr string, err error) (text []byte, ok bool) {
 	var by *redislanes.Error
-	var said resp3.SimpleError
-	if !errors.As(err, &by) || by.Addr != addr || !errors.As(by, &said) {
+	if !errors.As(err, &by) || by.Addr != addr {
 		return nil, false
 	}
-	return []byte(said.S), true
+	said, ok := cause.SaidIn(by)
+	return []byte(said), ok
 }
 
 // isAmbiguous tells whether the error is one of ambiguous: there was a reply.
 func isAmbiguous(err error) bool {
 	var lost *redislanes.Error
-	var said *wire.SaidError
+	var said *cause.SaidError
 	return errors.As(err, &lost) && errors.Is(lost.Outcome, redislanes.ErrUnknownOutcome) && errors.As(lost.Cause, &said)
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -31,7 +29,7 @@ func (c *Client) noteFailure(err error) {
 // answered. Every other error may.
 func saysNothing(err error) bool {
 	var undecoded *redislanes.DecodeError
-	var said resp3.SimpleError
+	said, answered := cause.SaidIn(err)
 	switch {
 	case errors.As(err, &undecoded), errors.Is(err, context.Canceled), errors.Is(err, redislanes.ErrExhausted):
 		return true
@@ -39,8 +37,8 @@ func saysNothing(err error) bool {
 		return true
 	case wire.Refusal(err) != nil:
 		return false
-	case errors.As(err, &said):
-		return !hintsAt([]byte(said.S))
+	case answered:
+		return !hintsAt([]byte(said))
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -48,14 +49,14 @@ func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.
 		return p.Do(ctx, action) // which says so
 	}
 	shares := action.Properties().CanShareConn
-	conn := nodeConn{p, c.node.client, !shares, wire.Probes(action)}
-	if !shares && !wire.EncodesItself(action) {
+	conn := nodeConn{p, c.node.client, !shares, bridge.Probes(action)}
+	if !shares && !bridge.EncodesItself(action) {
 		o := nodeObservation{client: c.node.client, addr: c.node.addr, dedicated: true}
 		return o.of(ctx, func() error {
-			return conn.Alone(ctx, func(alone radix.Conn) error { return wire.Perform(ctx, action, alone) })
+			return conn.Alone(ctx, func(alone radix.Conn) error { return bridge.Perform(ctx, action, alone) })
 		})
 	}
-	return wire.Perform(ctx, action, conn)
+	return bridge.Perform(ctx, action, conn)
 }
 
 func (c nodeClient) Close() error { return nil }
@@ -66,16 +67,16 @@ type nodeConn struct {
 	*nodepool.Node
 	client   *Client
 	unshared bool // the action says that it cannot share a connection
-	probes   bool // see wire.Probes
+	probes   bool // see bridge.Probes
 }
 
 func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
-	c.probes = wire.Probes(action)
-	return wire.Perform(ctx, action, c)
+	c.probes = bridge.Probes(action)
+	return bridge.Perform(ctx, action, c)
 }
 
 func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	r, err := wire.Encode(marshal)
+	r, err := bridge.Encode(marshal)
 	if err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
@@ -104,7 +105,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	})
 }
 
-// Alone is part of wire.Sharer.
+// Alone is part of bridge.Sharer.
 func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
 	conn, err := c.Dedicate(ctx)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -253,14 +252,14 @@ func failed(i *redislanes.RequestInfo, err error, commands int) {
 // outcomeOfAction returns what became of an action that has failed: its error may
 // be its own.
 func outcomeOfAction(err error) (o redislanes.Outcome, code string) {
-	var said resp3.SimpleError
+	said, answered := cause.SaidIn(err)
 	switch {
 	case errors.Is(err, redislanes.ErrNotSent):
 		return redislanes.OutcomeNotSent, ""
 	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		return redislanes.OutcomeUnknown, ""
-	case errors.As(err, &said):
-		return redislanes.OutcomeFailed, wire.ErrorCode([]byte(said.S))
+	case answered:
+		return redislanes.OutcomeFailed, wire.ErrorCode([]byte(said))
 	}
 	return redislanes.OutcomeFailed, ""
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/internal/bridge"
 )
 
 // A nodeObservation is what a trace is told of a request to one node, which the
@@ -12,9 +12,9 @@ import (
 type nodeObservation struct {
 	client    *Client
 	addr      string
-	request   *wire.Request // nil: an action that may send any number of commands
-	dedicated bool          // it has a connection for itself
-	probes    bool          // see wire.Probes
+	request   *bridge.Request // nil: an action that may send any number of commands
+	dedicated bool            // it has a connection for itself
+	probes    bool            // see bridge.Probes
 }
 
 // of performs the request and tells of it, also if the action panics.

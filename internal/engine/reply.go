@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -110,7 +111,7 @@ func (r Reply) Into(into any) error {
 	if reply := resp.SkipAttributes(raw); len(reply) > 0 && strings.IndexByte("*%~", reply[0]) >= 0 {
 		makePointers(reflect.ValueOf(into))
 	}
-	switch err := wire.Unmarshal(raw, into); {
+	switch err := bridge.Unmarshal(raw, into); {
 	case err != nil:
 		return r.undecodable(err)
 	case !fits(raw, into):

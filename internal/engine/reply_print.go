@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // String is that of cluster.Reply.
@@ -33,7 +33,7 @@ func printed(reply []byte) string {
 	case len(reply) == 0:
 		return ""
 	case resp.IsError(reply):
-		return wire.Said(resp.ErrorText(reply)).Error()
+		return cause.Said(resp.ErrorText(reply)).Error()
 	case resp.IsNull(reply):
 		return "(nil)"
 	case strings.IndexByte("*~%", reply[0]) >= 0:

@@ -25,7 +25,7 @@ type Request struct {
 	execution *execution
 	clean     bool
 	proxied   bool // Config.Standalone is set: see ambiguous
-	probes    bool // see wire.Probes
+	probes    bool // see bridge.Probes
 	several   bool // there is a command with keys in several slots
 	places    []place
 	histories []history // of each command, if some had to be sent again
@@ -241,7 +241,7 @@ func (r *Request) Undecodable(i int, err error) error {
 	return wire.Named(commandName(r.command(i)), r.Node(i), err)
 }
 
-// undecodable is Undecodable for an error of wire.Unmarshal of all replies; one of
+// undecodable is Undecodable for an error of bridge.Unmarshal of all replies; one of
 // the server stays as it is.
 func (r *Request) undecodable(err error) error {
 	var failed *redislanes.DecodeError

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -83,14 +81,14 @@ func willPass(err error, odd bool) bool {
 		return false
 	}
 	return slices.ContainsFunc(all.Causes, func(told cause.OfAddr) bool {
-		var said resp3.SimpleError
+		said, answered := cause.SaidIn(told.Err)
 		switch refused := wire.Refusal(told.Err); {
 		case errors.Is(told.Err, redislanes.ErrRefused), errors.Is(told.Err, wire.ErrCredentials):
 			return true
 		case refused != nil && wire.Passes(refused):
 			return odd || fate.Of([]byte(wire.RefusalText(refused))) != fate.Unlisted
-		case refused == nil && errors.As(told.Err, &said):
-			return odd && fate.Of([]byte(said.S)).MayHaveRun() && !resp.IsRefusal([]byte(said.S)) // of the Dialer's Limits
+		case refused == nil && answered:
+			return odd && fate.Of([]byte(said)).MayHaveRun() && !resp.IsRefusal([]byte(said)) // of the Dialer's Limits
 		}
 		return false
 	})

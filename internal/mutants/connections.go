@@ -15,8 +15,8 @@ var connections = []promise{
 			by: before("_ = settings; return conn, nil", "newWholeConn"), tests: "./cluster TestDialOfAHostileServer"},
 	}},
 	{"a deep reply ends only its own command", []mutant{
-		{fault: "attributes reach the decoder, which recurses for each", at: "internal/wire.unmarshal",
-			by: drop("WithoutAttributes"), tests: "./internal/wire TestDeepRepliesAreDecoded"},
+		{fault: "attributes reach the decoder, which recurses for each", at: "internal/bridge.unmarshal",
+			by: drop("WithoutAttributes"), tests: "./internal/bridge TestDeepReplies"},
 		{fault: "a reply that is nested too deep closes a shared lane", at: "internal/resp.Framer.open",
 			by: before("return ErrProtocol", "refuse"), tests: "./internal/wire TestTooDeepEndsThatCommandOnly"},
 		{fault: "attributes without end", at: "internal/resp.Framer.aggregate",
@@ -101,7 +101,7 @@ var connections = []promise{
 			by: instead("min(2*r.pause, maxRenewPause)", "firstPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
 	}},
 	{"statistics count replies of the server only, each once", []mutant{
-		{fault: "a command that is refused before it is sent is told as a success", at: "internal/wire.Request.Exchange",
+		{fault: "a command that is refused before it is sent is told as a success", at: "internal/bridge.Request.Exchange",
 			by: drop("len(r.ends)"), tests: "./internal/engine TestNodesRequestsAreTold"},
 		{fault: "batches on lanes that broke stay part of the load", at: "internal/wire.Lane.settle",
 			by: drop("l.load.remove"), tests: "./internal/nodepool TestLostLanesAreNoLoad"},

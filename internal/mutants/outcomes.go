@@ -115,7 +115,7 @@ var outcomes = []promise{
 			by: never("saysNoScript"), tests: "./cluster TestUnknownScriptIsNoFailure"},
 		{fault: "a script that a node does not know yet has failed", at: "internal/engine.nodeObservation.outcome",
 			by: never("probes"), tests: "./cluster TestUnknownScriptIsNoFailure"},
-		{fault: "EVALSHA of a program's own never fails", at: "internal/wire.Probes",
+		{fault: "EVALSHA of a program's own never fails", at: "internal/bridge.Probes",
 			by: always("CanPipeline"), tests: "./cluster TestUnknownScriptIsNoFailure"},
 	}},
 }

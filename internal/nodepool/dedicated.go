@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -72,13 +73,13 @@ func (c *Dedicated) Address() string { return c.member.lane.Address() }
 
 // Do performs the action on this connection; part of radix.Conn.
 func (c *Dedicated) Do(ctx context.Context, action radix.Action) error {
-	return wire.Perform(ctx, action, c)
+	return bridge.Perform(ctx, action, c)
 }
 
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
-// decodes their replies as [wire.UnmarshalNamed] does; part of radix.Conn.
+// decodes their replies as [bridge.UnmarshalNamed] does; part of radix.Conn.
 func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := wire.AppendRequest(nil, marshal)
+	request, err := bridge.AppendRequest(nil, marshal)
 	if err != nil || len(request) == 0 {
 		return err
 	}
@@ -86,7 +87,7 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 	if err != nil {
 		return err
 	}
-	return wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	return bridge.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
 }
 
 // Exchange sends a request of encoded commands, whatever they do to the connection but for
@@ -196,7 +197,7 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 		replies = append(replies, reply...)
 	}
 	if err != nil {
-		return replies, wire.AfterContext(err)
+		return replies, bridge.AfterContext(err)
 	}
 	if c.underWay == 0 {
 		c.member.quietUntil.Store(nil)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -144,7 +145,7 @@ func TestDeadlineInTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.kind, time.Second)
 				do := func(ctx context.Context) error {
-					r, err := wire.Encode(radix.Cmd(nil, "INCR", "k"))
+					r, err := bridge.Encode(radix.Cmd(nil, "INCR", "k"))
 					require.NoError(t, err)
 					return r.Exchange(ctx, markedSlow{w.Node, c.slow}, nil)
 				}

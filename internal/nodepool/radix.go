@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -54,15 +55,15 @@ func (n *Node) Do(ctx context.Context, action radix.Action) error {
 		}
 		defer n.calls.Leave()
 	}
-	if shares := action.Properties().CanShareConn; shares || wire.EncodesItself(action) {
-		return wire.Perform(ctx, action, sharedConn{n, !shares})
+	if shares := action.Properties().CanShareConn; shares || bridge.EncodesItself(action) {
+		return bridge.Perform(ctx, action, sharedConn{n, !shares})
 	}
 	conn, err := n.Dedicate(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Return()
-	return wire.Perform(ctx, action, conn)
+	return bridge.Perform(ctx, action, conn)
 }
 
 // sharedConn is the node as a connection, for actions that do not care which
@@ -73,7 +74,7 @@ type sharedConn struct {
 }
 
 func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	r, err := wire.Encode(marshal)
+	r, err := bridge.Encode(marshal)
 	if err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
@@ -86,9 +87,9 @@ func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 // Close does nothing: the node is not the action's.
 func (c sharedConn) Close() error { return nil }
 
-var _ wire.Sharer = (*Node)(nil)
+var _ bridge.Sharer = (*Node)(nil)
 
-// Alone is part of wire.Sharer.
+// Alone is part of bridge.Sharer.
 func (n *Node) Alone(ctx context.Context, use func(radix.Conn) error) error {
 	conn, err := n.Dedicate(ctx)
 	if err != nil {

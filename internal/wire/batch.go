@@ -143,6 +143,10 @@ func (b *Batch) ReplySize() int {
 	return 0
 }
 
+// Replies returns all replies as they came, one behind the other. As [Batch.Reply], it may be
+// called once the trip is over.
+func (b *Batch) Replies() []byte { return b.buf[:b.ReplySize()] }
+
 // Errors returns how many of the replies are errors of the server.
 func (b *Batch) Errors() int { return b.errors }
 

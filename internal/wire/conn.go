@@ -3,10 +3,6 @@ package wire
 import (
 	"context"
 
-	"github.com/mediocregopher/radix/v4"
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -18,59 +14,6 @@ type NetAddr string
 func (a NetAddr) Network() string { return network(string(a)) }
 
 func (a NetAddr) String() string { return string(a) }
-
-// EncodesItself reports whether the action is nothing but commands, one exchange
-// after the other, so that all there is to know of it is in what it encodes.
-func EncodesItself(action radix.Action) bool {
-	switch action.(type) {
-	case radixresp.Marshaler, *radix.Pipeline:
-		return true
-	}
-	return false
-}
-
-// Probes reports whether the action sends EVALSHA to find out whether the server knows its script,
-// and EVAL if not, as that of a radix.EvalScript does: it cannot be pipelined, since its second
-// command depends on the reply to the first, but shares its connection.
-func Probes(action radix.Action) bool {
-	if action == nil {
-		return false
-	}
-	p := action.Properties()
-	return !p.CanPipeline && p.CanShareConn && EncodesItself(action)
-}
-
-// Perform performs the action on the connection. The text of a radix.Pipeline's error shows a
-// command with its arguments, so Perform replaces that error as [Unmarshal] does. A nil action or
-// context is an error.
-func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
-	switch {
-	case action == nil:
-		return NotSent("", cause.ErrNilAction)
-	case ctx == nil:
-		return NotSent("", cause.ErrNilContext)
-	}
-	if _, ok := action.(*radix.Pipeline); !ok {
-		return action.Perform(ctx, on)
-	}
-	conn := errorConn{Conn: on}
-	err := action.Perform(ctx, &conn)
-	if conn.err != nil || err == nil {
-		return conn.err
-	}
-	return withoutValues(err, &redislanes.DecodeError{Into: "what a radix.Pipeline holds"})
-}
-
-// An errorConn is a connection that remembers the last error on it.
-type errorConn struct {
-	radix.Conn
-	err error
-}
-
-func (c *errorConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	c.err = c.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
-	return c.err
-}
 
 // A Submitter takes batches: a lane or a pool.
 type Submitter interface {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -58,7 +56,7 @@ func TestNamed(t *testing.T) {
 		"redislanes: SET on a:1: outcome unknown: b:2: EOF":            {Unknown("b:2", io.EOF), redislanes.ErrUnknownOutcome},
 		"redislanes: SET on a:1: not sent: the pool is closed":         {fmt.Errorf("the pool is %w", redislanes.ErrClosed), redislanes.ErrNotSent},
 		"redislanes: SET on a:1: not sent: " + errNoConnection.Error(): {NotSent("a:1", errNoConnection), redislanes.ErrNotSent},
-		"redislanes: SET on a:1: WRONGTYPE no":                         {Said("WRONGTYPE no"), nil},
+		"redislanes: SET on a:1: WRONGTYPE no":                         {cause.Said("WRONGTYPE no"), nil},
 		"redislanes: SET on a:1: OOM no: refused by the server":        {fmt.Errorf("OOM no: %w", redislanes.ErrRefused), redislanes.ErrRefused},
 		"redislanes: SET on a:1: not sent: EOF (after no try)":         {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: io.EOF}}, redislanes.ErrNotSent},
 		"redislanes: SET on a:1: not sent: closed (after no try)":      {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: redislanes.ErrClosed}}, redislanes.ErrNotSent},
@@ -66,39 +64,11 @@ func TestNamed(t *testing.T) {
 		named := Named("SET", "a:1", c.err)
 		require.EqualError(t, named, want)
 		require.Equal(t, c.outcome, named.Outcome, want)
-		usable := Named("SET", "a:1", radixresp.ErrConnUsable{Err: c.err})
-		require.EqualError(t, usable, want)
-		require.Equal(t, c.outcome, usable.Outcome, want)
-		require.ErrorAs(t, usable, new(radixresp.ErrConnUsable))
-		require.False(t, errors.As(named, new(radixresp.ErrConnUsable)))
 	}
 	require.Empty(t, lost.Command, "the commands of a batch share it")
 }
 
 var errNoConnection = errors.New("no connection")
-
-// TestSaidError: a program finds the whole text, and what prints the error, or what it
-// unwraps to, does not.
-func TestSaidError(t *testing.T) {
-	t.Parallel()
-	const text = `MYCODE "canary"`
-	var err error = &redislanes.Error{Command: "EVAL", Cause: radixresp.ErrConnUsable{Err: Said(text)}}
-	var said resp3.SimpleError
-	require.ErrorAs(t, err, &said)
-	require.Equal(t, text, said.S)
-	require.ErrorIs(t, err, resp3.SimpleError{S: text})
-	require.NotErrorIs(t, err, resp3.SimpleError{S: "MYCODE"})
-	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-			require.NotContains(t, fmt.Sprintf(verb, inner), "canary", verb)
-		}
-	}
-	require.Equal(t, `redislanes: EVAL: MYCODE "…"`, err.Error())
-
-	require.ErrorAs(t, Said([]byte(strings.Repeat("x", 1<<20))), &said)
-	require.Len(t, said.S, maxSaid, "the server says how long it is")
-	require.False(t, errors.As(Said(text), new(*redislanes.Error)))
-}
 
 // counted sends the batch to a scripted server, and returns the error replies by their codes.
 func counted(t *testing.T, d lanes.Dialer, b *Batch, handler func(p *peer)) map[string]uint64 {

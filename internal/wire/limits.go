@@ -103,9 +103,6 @@ const (
 	// the rest.
 	gatherBytes = 16 << 10
 
-	// maxSaid is how much of an error's text is kept: the server says how long it is.
-	maxSaid = 64 << 10
-
 	// readChunk is one read of replies that are taken one by one: those of a handshake, and of
 	// a connection that radix decodes.
 	readChunk = 4 << 10

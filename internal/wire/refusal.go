@@ -10,9 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
@@ -51,8 +50,8 @@ func Passes(e *redislanes.HandshakeError) bool {
 // RefusesWrites reports whether err is the reply of a server that refuses writes because its memory or
 // its disk is full. It may refuse PING, too, and serves reads.
 func RefusesWrites(err error) bool {
-	var said resp3.SimpleError
-	return errors.As(err, &said) && fate.Of([]byte(said.S)) == fate.Full
+	text, said := cause.SaidIn(err)
+	return said && fate.Of([]byte(text)) == fate.Full
 }
 
 // Busy reports whether the server has refused the handshake because it runs a script, loads its

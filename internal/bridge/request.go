@@ -1,22 +1,17 @@
-package wire
+package bridge
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/mediocregopher/radix/v4"
-	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Request is what one exchange of a radix action sends: whole commands,
@@ -53,7 +48,7 @@ func (r *Request) Encode(buf []byte, marshal any) error {
 	if err != nil {
 		return err
 	}
-	_, err = Commands(encoded, func(from, to int) {
+	_, err = wire.Commands(encoded, func(from, to int) {
 		r.ends = append(r.ends, to)
 		c := command.Of(encoded[from:to])
 		r.session.after(c.Effect())
@@ -68,23 +63,11 @@ func (r *Request) Judge(c command.Command) {
 	t := c.Traits()
 	if t.Way() == command.Held {
 		if r.held == "" {
-			r.held, r.refusal = c.Name(), NotShared(c, redislanes.ErrShared)
+			r.held, r.refusal = c.Name(), wire.NotShared(c, redislanes.ErrShared)
 		}
 		r.changes = r.changes || !ofTransaction(c.Effect())
 	}
 	r.traits |= t
-}
-
-// NotShared returns the refusal of a command that does not travel on a connection of others. It
-// is otherwise, unless the command needs more than a dedicated connection.
-func NotShared(c command.Command, otherwise error) error {
-	switch c.Effect() {
-	case command.Awaits:
-		return cause.ErrNoWrites
-	case command.Unanswered:
-		return cause.ErrUnanswered
-	}
-	return otherwise
 }
 
 // transactions is what the commands of a request have done to a connection so far.
@@ -151,16 +134,26 @@ func (r *Request) Failed() (commands int, code string) {
 // Said reports whether a reply to the last [Request.Exchange] is an error with the text's code, and not
 // only has it inside. It knows of no replies on a dedicated connection.
 func (r *Request) Said(text string) bool {
-	return slices.Contains(r.codes, ErrorCode([]byte(text)))
+	return slices.Contains(r.codes, wire.ErrorCode([]byte(text)))
 }
 
-func (r *Request) note(b *Batch) {
-	r.failed, r.codes = b.errors+b.Len()-len(b.replies), r.codes[:0]
-	for i := 0; i < len(b.replies) && len(r.codes) < b.errors; i++ {
-		if reply, err := b.Reply(i); err == nil && resp.IsError(reply) {
-			r.codes = append(r.codes, ErrorCode(resp.ErrorText(reply)))
+// note notes the replies, and returns the number of the first command that has none; -1 if all have.
+func (r *Request) note(b *wire.Batch) (missing int) {
+	r.failed, r.codes, missing = 0, r.codes[:0], -1
+	for i := range b.Len() {
+		reply, err := b.Reply(i)
+		switch {
+		case err != nil && missing < 0:
+			missing = i
+			fallthrough
+		case err != nil:
+			r.failed++
+		case resp.IsError(reply):
+			r.failed++
+			r.codes = append(r.codes, wire.ErrorCode(resp.ErrorText(reply)))
 		}
 	}
+	return missing
 }
 
 // Way returns how all of the request may travel. Whole transactions, which leave their
@@ -179,7 +172,7 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 // Refused returns the error for a request that changes its connection, or is about it,
 // and came to one that others share.
 func (r *Request) Refused() error {
-	return Named(r.held, "", r.refusal)
+	return wire.Named(r.held, "", r.refusal)
 }
 
 // Unshared notes that the request's action says that it cannot share its connection. radix
@@ -194,9 +187,9 @@ func (r *Request) Unshared() {
 	r.traits |= command.Blocking
 }
 
-// A Sharer is a [Submitter] whose connections many callers share.
+// A Sharer is a [wire.Submitter] whose connections many callers share.
 type Sharer interface {
-	Submitter
+	wire.Submitter
 	// Alone calls use with a connection that nobody else has meanwhile, or
 	// returns an error that wraps [redislanes.ErrNotSent].
 	Alone(ctx context.Context, use func(radix.Conn) error) error
@@ -215,102 +208,19 @@ func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
 		err := to.Alone(ctx, func(alone radix.Conn) error {
 			return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
 		})
-		return NameCommand(err, r.encoded, to.Address())
+		return wire.NameCommand(err, r.encoded, to.Address())
 	}
-	batch := new(Batch)
-	batch.Reset(NewCall(), r.encoded)
+	batch := new(wire.Batch)
+	batch.Reset(wire.NewCall(), r.encoded)
 	for i := range r.ends {
 		batch.Add(r.Bounds(i))
 	}
 	batch.SetSlow(r.slow)
-	RoundTrip(ctx, to, batch)
-	r.note(batch)
-	if n := len(batch.replies); n < batch.Len() {
-		_, err := batch.Reply(n)
-		from, end := r.Bounds(n) // of the first command without a reply
-		return AfterContext(NameCommand(err, r.encoded[from:end], to.Address()))
+	wire.RoundTrip(ctx, to, batch)
+	if i := r.note(batch); i >= 0 {
+		_, err := batch.Reply(i)
+		from, end := r.Bounds(i)
+		return AfterContext(wire.NameCommand(err, r.encoded[from:end], to.Address()))
 	}
-	return UnmarshalNamed(r.encoded, batch.buf, into, to.Address())
-}
-
-// AppendRequest appends what radix would write to a connection; it may be
-// anything if it was not a command.
-func AppendRequest(b []byte, marshal any) ([]byte, error) {
-	if marshal == nil {
-		return b, fmt.Errorf("redislanes: reading without a command works only on a connection of Client.Dial: %w", redislanes.ErrNotSent)
-	}
-	c := codecs.Get().(*codec)
-	c.written = b
-	err := resp3.Marshal(c, marshal, c.options())
-	b, c.written = c.written, nil
-	codecs.Put(c)
-	if err != nil {
-		err = NotSent("", &unencodable{err})
-	}
-	return b, err
-}
-
-// An unencodable is why an action cannot be encoded. That text is not printed: a MarshalText of the
-// program's own may show the value.
-type unencodable struct{ cause error }
-
-func (e *unencodable) Error() string {
-	return "an argument cannot be encoded: pass strings, numbers or what implements encoding.TextMarshaler"
-}
-
-func (e *unencodable) Unwrap() error { return e.cause }
-
-// A codec is what radix's encoding and decoding needs. radix keeps one for each
-// connection: its options are not safe for concurrent use, and making them costs
-// more than encoding a command.
-type codec struct {
-	written []byte
-	replies memory
-	opts    *radixresp.Opts
-	fresh   radixresp.Opts
-}
-
-var codecs = sync.Pool{New: func() any {
-	opts := radixresp.NewOpts()
-	return &codec{opts: opts, fresh: *opts}
-}}
-
-// options returns the options as they were made: users' marshalers may have
-// changed them.
-func (c *codec) options() *radixresp.Opts {
-	*c.opts = c.fresh
-	return c.opts
-}
-
-// decode decodes replies as radix does. used is how much of them it has looked at.
-func (c *codec) decode(replies []byte, into any) (used int, err error) {
-	c.replies.rest = replies
-	defer func() {
-		used = len(replies) - len(c.replies.rest)
-		c.replies.rest = nil
-	}()
-	defer guard.Catch("the decoding of a reply", &err) // radix panics at nil pointers and at types that it does not know
-	return 0, resp3.Unmarshal(&c.replies, into, c.options())
-}
-
-var _ io.Writer = (*codec)(nil)
-
-// Write is part of io.Writer.
-func (c *codec) Write(p []byte) (int, error) {
-	c.written = append(c.written, p...)
-	return len(p), nil
-}
-
-// Commands calls each with the bounds of every command of an encoded request
-// and returns their number.
-func Commands(request []byte, each func(from, to int)) (n int, err error) {
-	for from := 0; from < len(request); n++ {
-		size := resp.CommandLen(request[from:])
-		if size == 0 {
-			return n, errNotACommand
-		}
-		each(from, from+size)
-		from += size
-	}
-	return n, nil
+	return UnmarshalNamed(r.encoded, batch.Replies(), into, to.Address())
 }

@@ -1,4 +1,4 @@
-package wire
+package bridge
 
 import (
 	"errors"
@@ -9,7 +9,9 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Unmarshal decodes replies as radix does, without their attributes; nil discards
@@ -52,11 +54,28 @@ func unmarshal(replies []byte, into any) (i int, kept bool, err error) {
 func firstError(replies []byte) (i int, err error) {
 	for first, rest := resp.Cut(replies); first != nil; first, rest = resp.Cut(rest) {
 		if resp.IsError(first) {
-			return i, radixresp.ErrConnUsable{Err: Said(resp.ErrorText(first))}
+			return i, radixresp.ErrConnUsable{Err: cause.Said(resp.ErrorText(first))}
 		}
 		i++
 	}
 	return 0, nil
+}
+
+// UnmarshalNamed is [Unmarshal] with the replies of a server to a request. Its error names
+// the command whose reply could not be decoded, or is the first error, also where a
+// radix.Pipeline keeps that to itself.
+func UnmarshalNamed(request, replies []byte, into any, addr string) error {
+	i, _, err := unmarshal(replies, into)
+	if err == nil {
+		return nil // no command is looked for
+	}
+	var command []byte
+	_, _ = wire.Commands(request, func(from, to int) {
+		if i--; i == -1 {
+			command = request[from:to]
+		}
+	})
+	return wire.NameCommand(err, command, addr)
 }
 
 // withoutValues returns an error of radix's decoding without arguments and values: the
@@ -66,16 +85,13 @@ func withoutValues(err error, failed *redislanes.DecodeError) error {
 	var blob resp3.BlobError
 	switch {
 	case errors.As(err, &simple):
-		return radixresp.ErrConnUsable{Err: Said(simple.S)}
+		return radixresp.ErrConnUsable{Err: cause.Said(simple.S)}
 	case errors.As(err, &blob):
-		return radixresp.ErrConnUsable{Err: Said(blob.B)}
+		return radixresp.ErrConnUsable{Err: cause.Said(blob.B)}
 	}
 	failed.Cause = err
 	return failed
 }
-
-// Undecoded returns an error of radix's decoding of a reply as [Unmarshal] does.
-func Undecoded(err error, into any) error { return withoutValues(err, decodeError(nil, 0, into, err)) }
 
 func decodeError(reply []byte, i int, into any, err error) *redislanes.DecodeError {
 	e := &redislanes.DecodeError{Into: receiverType(into, i), Index: i, Cause: err}
