@@ -208,7 +208,7 @@ func (c cause) As(target any) bool { return errors.As(c.error, target) }
 // text, New waits for five seconds at most. Any other refusal is final.
 type HandshakeError struct {
 	Command string // the refused command, such as AUTH, or "TLS"; "" if the server refuses every command, or is no Redis server
-	Reply   string // the server's error, quoted; "" if there is none
+	Reply   string // the server's error, quoted, as far as it is known to hold no argument; "" if there is none
 	Hint    string // the probable mistake and what to do about it; may be ""
 	Cause   error  // an error of the protocol or of TLS; nil if Reply says why, unless Dialer.Credentials returned what was refused
 }

@@ -85,7 +85,7 @@ func TestNewRefusesSmallLimits(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	for field, limits := range map[string]lanes.Limits{
-		"Limits.Depth": {Depth: 1}, "a bulk string of 9 bytes, the limit is 1; ": {Bulk: 1}, "an aggregate of 3 elements, the limit is 1; ": {Elements: 1},
+		"a bulk string of 9 bytes, the limit is 1; ": {Bulk: 1}, "an aggregate of 3 elements, the limit is 1; ": {Elements: 1},
 	} {
 		ctx := within(t, 4*time.Second) // less than New asks again for a text that no server sends
 		_, err := cluster.Config{Dialer: lanes.Dialer{Limits: limits}}.New(ctx, e.Addrs())

@@ -300,7 +300,6 @@ func TestUnlistedRefusalOfTheMap(t *testing.T) {
 	f.start()
 	client := open(t, cluster.Config{Lazy: true}, []string{f.addr()})
 	err := client.Sync(within(t, 5*time.Second))
-	require.ErrorContains(t, err, "not allowed here")
 	require.ErrorContains(t, err, "Config.Standalone")
 }
 
@@ -326,7 +325,7 @@ func TestNewDoesNotWaitForOddTexts(t *testing.T) {
 					require.NoError(t, client.Close())
 					return
 				}
-				require.ErrorContains(t, err, "we do not do that here")
+				require.ErrorContains(t, err, "ERR …")
 				require.InDelta(t, 5, time.Since(began).Seconds(), 2)
 			})
 		}

@@ -8,14 +8,14 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
 // maxSaid is how much of an error's text is kept: the server says how long it is.
 const maxSaid = 64 << 10
 
 // A SaidError is an error of the server. What it prints holds no argument
-// ([resp.Redact]); errors.As finds a resp3.SimpleError with the text as it was sent,
+// ([fate.Printed]); errors.As finds a resp3.SimpleError with the text as it was sent,
 // for programs that parse the errors of their own scripts. It does not unwrap to that
 // one, since loggers print what errors unwrap to.
 type SaidError struct{ text string }
@@ -34,7 +34,7 @@ func SaidIn(err error) (text string, ok bool) {
 	return said.text, true
 }
 
-func (e *SaidError) Error() string { return resp.Redact(e.text) }
+func (e *SaidError) Error() string { return fate.Printed(e.text) }
 
 // Is is part of errors.Is.
 func (e *SaidError) Is(target error) bool {

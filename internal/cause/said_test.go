@@ -28,7 +28,7 @@ func TestSaidError(t *testing.T) {
 			require.NotContains(t, fmt.Sprintf(verb, inner), "canary", verb)
 		}
 	}
-	require.Equal(t, `redislanes: EVAL: MYCODE "…"`, err.Error())
+	require.Equal(t, `redislanes: EVAL: MYCODE …`, err.Error())
 
 	require.ErrorAs(t, Said([]byte(strings.Repeat("x", 1<<20))), &said)
 	require.Len(t, said.S, maxSaid, "the server says how long it is")

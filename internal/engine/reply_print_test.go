@@ -29,7 +29,7 @@ func TestPrinted(t *testing.T) {
 		"*2\r\n$1\r\na\r\n*1\r\n:1\r\n": `["a" [1]]`,
 		"%2\r\n$1\r\nb\r\n:1\r\n$1\r\na\r\n*1\r\n_\r\n":                          `{"a": [(nil)], "b": 1}`,
 		"~2\r\n$1\r\nb\r\n$1\r\na\r\n":                                           `{"a" "b"}`,
-		"*1\r\n-ERR unknown command 'x', with args beginning with: 'secret'\r\n": "[ERR unknown command 'x']",
+		"*1\r\n-ERR unknown command 'x', with args beginning with: 'secret'\r\n": "[ERR unknown command…]",
 	} {
 		require.Equal(t, want, printed([]byte(reply)), "%q", reply)
 	}

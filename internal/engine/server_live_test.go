@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/fate"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
 )
@@ -203,9 +202,9 @@ func realSanitize(t *testing.T, ctx context.Context, conn radix.Conn) {
 		"AUTH canary canary", "SELECT canary", "CLUSTER KEYSLOT canary canary", "XGROUP canary canary",
 	} {
 		reply := raw(t, ctx, conn, line)
-		text := resp.Redact(string(errorOf(t, reply)))
+		text := fate.Printed(string(errorOf(t, reply)))
 		assert.NotContains(t, text, "canary", line)
-		assert.Greater(t, len(text), len("ERR x"), line)
+		assert.Greater(t, len(text), len("ERR "), line)
 	}
 }
 

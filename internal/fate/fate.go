@@ -76,8 +76,8 @@ func (f Fate) PassesForDial() bool { return !f.Hopeless() && f != Login && f != 
 // can do without its answer.
 func (f Fate) Unsupported() bool { return f == Syntax || f == Unknown || f == ClusterDisabled }
 
-// maxText is how much of an error reply is judged.
-const maxText = resp.MaxRedacted
+// MaxText is how much of an error reply is judged, in bytes.
+const MaxText = 4 << 10
 
 var (
 	space      = []byte(" ")
@@ -88,7 +88,7 @@ var (
 // Of judges the text of an error reply, without the leading '-' and the line end. It does
 // not allocate. MOVED and ASK are judged by their code alone.
 func Of(text []byte) Fate {
-	text = text[:min(len(text), maxText)]
+	text = text[:min(len(text), MaxText)]
 	code, rest, _ := bytes.Cut(text, space)
 	switch {
 	case fromScript(rest), resp.IsRefusal(text):
@@ -99,8 +99,8 @@ func Of(text []byte) Fate {
 		}
 		return Final
 	}
-	if f, ok := prefixed(text); ok {
-		return f
+	if p := listed(text); p != nil {
+		return p.fate
 	}
 	return codes[string(code)]
 }
@@ -148,6 +148,6 @@ var (
 // command inside a script, which [Perhaps] ran. Servers before Redis 7 wrap it: "ERR Error
 // running script (call to f_<sha1>): @user_script:1: @user_script: 1: -READONLY You can't write".
 func SaysReplica(text []byte) bool {
-	text = text[:min(len(text), maxText)]
+	text = text[:min(len(text), MaxText)]
 	return bytes.HasPrefix(text, readOnlyCode) || bytes.HasPrefix(text, scriptError) && bytes.Contains(text, wrapped)
 }

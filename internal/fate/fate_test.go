@@ -3,11 +3,10 @@ package fate
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // TestOf has the texts of real servers, as Redis 6.2, 7.0 and 8.2, Valkey 8.1 and 9.1 send them.
@@ -174,6 +173,30 @@ func TestSaysReplica(t *testing.T) {
 	}
 }
 
+func TestPrinted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"WRONGTYPE Operation against a key holding the wrong kind of value": "WRONGTYPE Operation against a key holding the wrong kind of value",
+		"ERR value is not an integer or out of range":                       "ERR value is not an integer or out of range",
+		"ERR unknown command 'canary', with args beginning with: 'canary' ": "ERR unknown command…",
+		"ERR unknown subcommand 'canary'. Try CLIENT HELP.":                 "ERR unknown subcommand…",
+		"ERR Unknown node canary":                                           "ERR Unknown node…",
+		"NOPERM User bob has no permissions to access the 'canary' key":     "NOPERM …",
+		"NOGROUP No such key 'canary' or consumer group 'canary'":           "NOGROUP …",
+		"MOVED 1 canary:6379":                                               "MOVED …",
+		"ERR a proxy quotes canary":                                         "ERR …",
+		"SEARCH_SYNTAX canary":                                              "SEARCH_SYNTAX …",
+		"CANARY: no such index":                                             "an unlisted error text",
+		"canary: no such index":                                             "an unlisted error text",
+		"CANARY\x00 x":                                                      "an unlisted error text",
+		"":                                                                  "an unlisted error text",
+		"OOM":                                                               "OOM",
+		strings.Repeat("C", MaxText) + " more":                              "an unlisted error text",
+	} {
+		assert.Equal(t, want, Printed(text), "%q", text)
+	}
+}
+
 func FuzzOf(f *testing.F) {
 	for _, text := range []string{"MOVED 1 a:1", "ERR x", "", " ", "EXECABORT Transaction discarded because of: EXECABORT Transaction discarded because of: "} {
 		f.Add([]byte(text))
@@ -182,7 +205,10 @@ func FuzzOf(f *testing.F) {
 		if got := Of(text); got >= fates {
 			t.Errorf("Of(%q) = %d", text, got)
 		}
-		if got := Of(append(text[:min(len(text), resp.MaxRedacted)], bytes.Repeat([]byte("x"), resp.MaxRedacted)...)); got >= fates {
+		if shown := Printed(string(text)); Of([]byte(shown)) != Of(text) && !fromScript(text) && !bytes.HasPrefix(text, []byte("EXECABORT ")) {
+			t.Errorf("%q is printed as %q, which means something else", text, shown)
+		}
+		if got := Of(append(text[:min(len(text), MaxText)], bytes.Repeat([]byte("x"), MaxText)...)); got >= fates {
 			t.Errorf("Of(long %q) = %d", text, got)
 		}
 	})

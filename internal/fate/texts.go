@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed" // for the list of texts
 	"slices"
+	"strings"
 )
 
 // special are the beginnings of texts that mean something else than their codes, or than
@@ -12,9 +13,9 @@ var special = []struct {
 	text string
 	fate Fate
 }{
-	// Both "max number of clients reached" and, in a cluster, "max number of clients +
-	// cluster connections reached". The server says it in reply to whatever comes first.
-	{"ERR max number of clients ", NoRoom},
+	// The server says it in reply to whatever comes first, the second one in a cluster.
+	{"ERR max number of clients reached", NoRoom},
+	{"ERR max number of clients + cluster connections reached", NoRoom},
 	{"ERR This instance has cluster support disabled", ClusterDisabled},
 	{"ERR Cluster is disabled", ClusterDisabled},         // Dragonfly, also a part of a cluster to READWRITE
 	{"ERR Cluster mode is not enabled", ClusterDisabled}, // Kvrocks
@@ -45,6 +46,41 @@ var special = []struct {
 	{"UNBLOCKED force unblock from blocking operation", ReadOnly},
 }
 
+// withCodes are the beginnings of texts that mean what their codes do. They are listed to be printed.
+var withCodes = []string{
+	"BUSY Redis is busy running a script.",
+	"BUSY Valkey is busy running a script.",
+	"BUSYGROUP Consumer Group name already exists",
+	"BUSYKEY Target key name already exists.",
+	"CLUSTERDOWN The cluster is down",
+	"CROSSSLOT Keys in request don't hash to the same slot",
+	"DENIED Redis is running in protected mode",
+	"DENIED Running in protected mode",
+	"EXECABORT Transaction discarded because of previous errors.",
+	"IOERR error or timeout ",
+	"LOADING Redis is loading the dataset in memory",
+	"LOADING Valkey is loading the dataset in memory",
+	"MASTERDOWN Link with MASTER is down",
+	"MASTERDOWN Link with PRIMARY is down",
+	"MISCONF Errors writing to the AOF file",
+	"MISCONF Redis is configured to save RDB snapshots, but it",
+	"MISCONF Valkey is configured to save RDB snapshots, but it",
+	"NOAUTH Authentication required.",
+	"NOPERM No permissions to access a channel",
+	"NOPERM No permissions to access a key",
+	"NOPERM this user has no permissions to access one of the ",
+	"NOPROTO unsupported protocol version",
+	"NOREPLICAS Not enough good replicas to write.",
+	"NOSCRIPT No matching script.",
+	"NOTBUSY No scripts in execution right now.",
+	"OOM command not allowed when used memory > 'maxmemory'.",
+	"READONLY You can't write against a read only replica.",
+	"TRYAGAIN Multiple keys request during rehashing of slot",
+	"UNKILLABLE Sorry the script already executed write commands",
+	"WRONGPASS invalid username-password pair or user is disabled.",
+	"WRONGTYPE Operation against a key holding the wrong kind of value",
+}
+
 // errorTexts lists the beginnings of the texts that begin with "ERR " and are [Final], one
 // a line, without the "ERR ". They come from the sources of the servers; a test asks
 // running ones.
@@ -64,6 +100,10 @@ var prefixes = func() []prefix {
 	for _, s := range special {
 		all = append(all, prefix{[]byte(s.text), s.fate})
 	}
+	for _, text := range withCodes {
+		code, _, _ := strings.Cut(text, " ")
+		all = append(all, prefix{[]byte(text), codes[code]})
+	}
 	for line := range bytes.Lines(errorTexts) {
 		if line = bytes.TrimRight(line, "\n"); len(line) > 0 {
 			all = append(all, prefix{append(bytes.Clone(errCode), line...), Final})
@@ -73,14 +113,14 @@ var prefixes = func() []prefix {
 	return all
 }()
 
-// prefixed returns the fate of a text with a prefix in the list.
-func prefixed(text []byte) (f Fate, ok bool) {
+// listed returns the prefix in the list that the text begins with; nil: none.
+func listed(text []byte) *prefix {
 	i, found := slices.BinarySearchFunc(prefixes, text, func(p prefix, text []byte) int { return bytes.Compare(p.text, text) })
 	if !found {
 		i-- // the last one that is not behind the text
 	}
 	if i < 0 || !bytes.HasPrefix(text, prefixes[i].text) {
-		return 0, false
+		return nil
 	}
-	return prefixes[i].fate, true
+	return &prefixes[i]
 }

@@ -37,8 +37,6 @@ var outcomes = []promise{
 	{"an error reply decides whether a command ran", []mutant{
 		{fault: "an error inside a script of Valkey 9 is taken for a refusal", at: "internal/fate.fromScript",
 			by: never("scriptPlace"), tests: "./internal/fate TestOf"},
-		{fault: "a cluster node with too many clients refuses for good", at: "internal/fate.special",
-			by: instead(`"ERR max number of clients "`, `"ERR max number of clients reached"`), tests: "./internal/fate TestOf"},
 		{fault: "what a proxy makes up is taken for the server's word", at: "internal/engine.ambiguousText",
 			by: always("proxied"), tests: "./cluster TestFates"},
 	}},

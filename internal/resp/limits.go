@@ -18,18 +18,9 @@ const (
 	defaultAttributes = 1 << 20
 )
 
-// The sizes of the texts that Redact deals with, in bytes.
-const (
-	// maxMessage is how much of a server's error text is shown.
-	maxMessage = 256
-
-	// MaxRedacted is how much of a text Redact looks at.
-	MaxRedacted = 4 << 10
-
-	// MaxCommandName is at least the length of the name of any command, with that of its
-	// subcommand.
-	MaxCommandName = 40
-)
+// MaxCommandName is at least the length of the name of any command, with that of its
+// subcommand.
+const MaxCommandName = 40
 
 // WithDefaults returns l with its zero fields set.
 func WithDefaults(l lanes.Limits) lanes.Limits {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/redislanes/redislanes/internal/fate"
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A Redirect is what an error reply means. Slot and Addr (host:port) are those of MOVED and
@@ -37,7 +36,7 @@ func ParseRedirect(msg []byte, asked string) Redirect {
 	if f != fate.Moved && f != fate.Ask {
 		return Redirect{Fate: f}
 	}
-	_, rest, _ := bytes.Cut(msg[:min(len(msg), resp.MaxRedacted)], space)
+	_, rest, _ := bytes.Cut(msg[:min(len(msg), fate.MaxText)], space)
 	return classifyAddr(f, rest, asked)
 }
 

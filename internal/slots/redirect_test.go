@@ -3,12 +3,10 @@ package slots
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/redislanes/redislanes/internal/fate"
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 func TestClassify(t *testing.T) {
@@ -75,24 +73,12 @@ func FuzzClassify(f *testing.F) {
 		"ERR unknown command 'foo', with args beginning with: 'a'", "ERR unknown subcommand 'it's'. Try X HELP.",
 		"ERR can't `x` \"y\" 'z'", "", "ERR \xff\x00\u2028",
 	} {
-		f.Add([]byte(msg), "10.0.0.1:7000", "argument")
+		f.Add([]byte(msg), "10.0.0.1:7000")
 	}
-	f.Fuzz(func(t *testing.T, msg []byte, asked, arg string) {
+	f.Fuzz(func(t *testing.T, msg []byte, asked string) {
 		r := ParseRedirect(msg, asked)
 		if (r.Fate == fate.Moved || r.Fate == fate.Ask) != (r.Addr != "") || r.Slot >= Count || r.Fate > fate.NoRoom {
 			t.Errorf("ParseRedirect(%q) = %+v", msg, r)
-		}
-		s := resp.Redact(string(msg))
-		if len(s) > 256 || !utf8.ValidString(s) || strings.ContainsAny(s, "\r\n\x00\x7f") {
-			t.Errorf("Redact(%q) = %q", msg, s)
-		}
-		if twice := resp.Redact(s); twice != s {
-			t.Errorf("Redact(%q) = %q", s, twice)
-		}
-		// No argument may come through where a server quotes one.
-		hid := resp.Redact("ERR unknown subcommand '" + arg + "'. Try CLIENT HELP.")
-		if want := "ERR unknown subcommand '…'. Try CLIENT HELP."; hid != want && (len(arg) < 4000 || !strings.HasPrefix(want, hid)) {
-			t.Errorf("argument %q shows in %q", arg, hid)
 		}
 	})
 }

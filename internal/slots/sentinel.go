@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -20,7 +21,7 @@ func AdmitPrimary(_ string, role []byte) error {
 		return nil
 	}
 	if name, ok := text(list[0]); ok && string(name) != "master" {
-		return fmt.Errorf("%w: its role is %s, not that of the primary", redislanes.ErrWrongServer, resp.Redact(string(name)))
+		return fmt.Errorf("%w: its role is %s, not that of the primary", redislanes.ErrWrongServer, Printable(string(name)))
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ var ErrNoPrimary = errors.New("the Sentinel does not know it")
 func ParsePrimary(addr, master []byte) (primary Instance, err error) {
 	switch {
 	case resp.IsError(addr):
-		return primary, errors.New(resp.Redact(string(resp.ErrorText(addr))))
+		return primary, errors.New(fate.Printed(string(resp.ErrorText(addr))))
 	case resp.IsNull(addr):
 		return primary, ErrNoPrimary
 	}

@@ -56,7 +56,7 @@ func TestNamed(t *testing.T) {
 		"redislanes: SET on a:1: outcome unknown: b:2: EOF":            {Unknown("b:2", io.EOF), redislanes.ErrUnknownOutcome},
 		"redislanes: SET on a:1: not sent: the pool is closed":         {fmt.Errorf("the pool is %w", redislanes.ErrClosed), redislanes.ErrNotSent},
 		"redislanes: SET on a:1: not sent: " + errNoConnection.Error(): {NotSent("a:1", errNoConnection), redislanes.ErrNotSent},
-		"redislanes: SET on a:1: WRONGTYPE no":                         {cause.Said("WRONGTYPE no"), nil},
+		"redislanes: SET on a:1: WRONGTYPE …":                          {cause.Said("WRONGTYPE no"), nil},
 		"redislanes: SET on a:1: OOM no: refused by the server":        {fmt.Errorf("OOM no: %w", redislanes.ErrRefused), redislanes.ErrRefused},
 		"redislanes: SET on a:1: not sent: EOF (after no try)":         {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: io.EOF}}, redislanes.ErrNotSent},
 		"redislanes: SET on a:1: not sent: closed (after no try)":      {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: redislanes.ErrClosed}}, redislanes.ErrNotSent},

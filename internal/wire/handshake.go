@@ -145,15 +145,9 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 	return nil
 }
 
-// refusal returns the server's error without the credentials, which it may
-// quote: one that does not know HELLO quotes its arguments, up to some length.
+// refusal returns the server's error as it may be printed: a server may quote the credentials.
 func (d dialer) refusal(g greeting, reply []byte) *redislanes.HandshakeError {
-	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
-	if hidden := strings.ReplaceAll(text, d.Password, "(password)"); d.Password != "" &&
-		fate.Of([]byte(hidden)) == fate.Of([]byte(text)) { // else it is a word of the server's own text
-		text = hidden
-	}
-	e := &redislanes.HandshakeError{Command: g.name, Reply: strconv.QuoteToASCII(text)}
+	e := &redislanes.HandshakeError{Command: g.name, Reply: strconv.Quote(fate.Printed(string(resp.ErrorText(reply))))}
 	e.Hint = hint(e)
 	if f, _ := fateOf(e); f == fate.NoRoom {
 		e.Command = "" // the server says so whatever comes first

@@ -101,17 +101,16 @@ func TestHandshakeRefusals(t *testing.T) {
 		reply, want string
 		d           lanes.Dialer
 	}{
-		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS invalid"`, lanes.Dialer{Password: password}},
-		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO sorry"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3}},
-		{"!7\r\nERR a\r\n\r\n", `handshake: HELLO: "ERR a\r\n"`, lanes.Dialer{Protocol: 3}},
+		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS …"`, lanes.Dialer{Password: password}},
+		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO …"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3}},
+		{"!7\r\nERR a\r\n\r\n", `handshake: HELLO: "ERR …"`, lanes.Dialer{Protocol: 3}},
 		{"-ERR max number of clients reached\r\n", `handshake: "ERR max number of clients reached"; the server has no room for another client: raise its maxclients, or open fewer connections`, lanes.Dialer{Password: "max"}},
-		{"-ERR canary is wrong\r\n", `handshake: AUTH: "ERR (password) is wrong"`, lanes.Dialer{Password: password}},
+		{"-ERR canary is wrong\r\n", `handshake: AUTH: "ERR …"`, lanes.Dialer{Password: password}},
 		// What Redis 5 and 7 say if they do not know a command; the second is cut off.
 		{"-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, \r\n",
-			`handshake: HELLO: "ERR unknown command ` + "`HELLO`" + `"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3, Password: password}},
+			`handshake: HELLO: "ERR unknown command…"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3, Password: password}},
 		{"-ERR unknown command 'AUTH', with args beginning with: 'cana\r\n",
-			`handshake: AUTH: "ERR unknown command 'AUTH'"`, lanes.Dialer{Password: password}},
-		{"-ERR bad canary, canary!\r\n", `handshake: AUTH: "ERR bad (password), (password)!"`, lanes.Dialer{Password: password}},
+			`handshake: AUTH: "ERR unknown command…"`, lanes.Dialer{Password: password}},
 	} {
 		addr := answering(t, c.reply)
 		_, err := Dial(within(t, patience), c.d, addr)
