@@ -106,54 +106,6 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 	}
 }
 
-// TestSilentNodeHoldsUpNoHit: a hit on a key that others are counting, at a node that
-// is silent, does not wait behind them, even if their caller has all the time in the
-// world. Hits on a key at a node that answers do.
-func TestSilentNodeHoldsUpNoHit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: 10 * time.Second, Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}})
-		counters := pipeline.CountersConfig{}.New(client)
-		hit := func(within time.Duration) (pipeline.Hit, time.Duration) {
-			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}}
-			began := time.Now()
-			_ = counters.Hit(soon(t, within), hits)
-			return hits[0], time.Since(began)
-		}
-		first, _ := hit(time.Second)
-		require.NoError(t, first.Err)
-		w.set(func() { w.silent[nodeA] = true })
-		out := make(chan pipeline.Hit, 2)
-		patient := func() {
-			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}, {Key: keyOf(0, 2), By: 1}} // others wait behind two
-			_ = counters.Hit(soon(t, 30*time.Second), hits)
-			out <- hits[0]
-		}
-		go patient()
-		synctest.Wait()
-		next, took := hit(100 * time.Millisecond)
-		require.ErrorIs(t, next.Err, context.DeadlineExceeded)
-		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
-		time.Sleep(2 * time.Second)
-		go patient() // nobody waits any more behind hits that were sent two seconds ago
-		synctest.Wait()
-		next, took = hit(100 * time.Millisecond)
-		require.ErrorIs(t, next.Err, cause.ErrSuspect)
-		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
-		require.Zero(t, took)
-		var outage *cause.Tried
-		require.ErrorAs(t, next.Err, &outage)
-		require.Equal(t, "node "+nodeA, outage.Where)
-		var failed *redislanes.Error
-		require.ErrorAs(t, next.Err, &failed)
-		require.Equal(t, nodeA, failed.Addr)
-
-		require.ErrorIs(t, (<-out).Err, redislanes.ErrNotSent, "of the later ones")
-		require.ErrorIs(t, (<-out).Err, redislanes.ErrUnknownOutcome)
-		require.NoError(t, counters.Close())
-	})
-}
-
 // TestSilentNodeMayComeBack: calls with more time than the window, and all if they are to
 // try while the context lasts, wait for a node that is silent.
 func TestSilentNodeMayComeBack(t *testing.T) {

@@ -63,7 +63,7 @@ func (l *Limit) ends(w window) time.Duration {
 
 // hit returns a hit on the key, or a return of hits.
 func (l *Limit) hit(w window, key string, by int64, budget time.Duration) pipeline.Hit {
-	return pipeline.Hit{Prefix: l.heads(w.number).now, Key: key, By: by, TTL: w.ttl(l.windows(), budget)}
+	return pipeline.Hit{Prefix: l.heads(w.number).now, Key: key, By: by, Look: by == 0, TTL: w.ttl(l.windows(), budget)}
 }
 
 // appendHits appends a hit of so many on the key, and for a sliding window one that reads the
@@ -71,7 +71,7 @@ func (l *Limit) hit(w window, key string, by int64, budget time.Duration) pipeli
 func (l *Limit) appendHits(hits []pipeline.Hit, w window, key string, by int64, budget time.Duration) []pipeline.Hit {
 	hits = append(hits, l.hit(w, key, by, budget))
 	if l.windows() == 2 {
-		hits = append(hits, pipeline.Hit{Prefix: l.heads(w.number).before, Key: key, TTL: w.ttl(1, budget)})
+		hits = append(hits, pipeline.Hit{Prefix: l.heads(w.number).before, Key: key, Look: true, TTL: w.ttl(1, budget)})
 	}
 	return hits
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -22,10 +22,12 @@ import (
 //
 //	SET key 0 EX ttl NX   creates the key with its time to live
 //	INCRBY key n          counts
-//	PTTL key              says how long the key lives; with ExpireEveryHit: EXPIRE key ttl
+//	PTTL key              says how long the key lives; with ExpireEveryHit: EXPIRE key ttl;
+//	                      [Pipeline.Count] sends neither
 //
 // A key that is known to have its time to live takes INCRBY alone; with ExpireEveryHit: INCRBY
-// and EXPIRE.
+// and EXPIRE. If the replies leave in doubt whether the key has a time to live, PTTL asks, and
+// EXPIRE follows if the key has none.
 
 // Count adds n to the counter at key, and creates the key with a time to live if it does
 // not exist: SET key 0 EX ttl NX, then INCRBY key n, in the same trip. Its reply is the new
@@ -35,75 +37,118 @@ import (
 // SET is sent again in front of it. Count never changes the time to live of a key that has one.
 //
 // If SET finds the key and the total is n, the key has expired between the two commands, or its
-// value was 0. Then Do asks for its time to live (PTTL), and sets it if there is none (EXPIRE): one
-// or two more round trips. A key with another total and without a time to live gets none.
+// value was 0. Then Do asks for its time to live (PTTL), and sets it if there is none (EXPIRE):
+// one or two more round trips. A key with another total and without a time to live gets none.
 //
 // If SET fails and the total is n, Do does the same. A key may be left without a time to live only if
 // the outcome of INCRBY is unknown and SET had failed or the key expired between the two, or if PTTL
 // or EXPIRE fails. Do returns an error in all these cases.
 //
 // Both commands count in Len and in Do's error. With a ttl of 0 or less Count is IncrBy. A ttl below
-// a millisecond counts as one. ACL users need SET, INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is
+// a millisecond counts as one; a positive one below a microsecond is an error. ACL users need SET, INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is
 // not a whole number of seconds.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	k := fullKey{key: key}
 	if ttl <= 0 || p.list.Unfit() != nil {
 		return p.incrBy(k, n)
 	}
-	c := counted{key: key, by: n, ttl: ttl, created: p.create(k, ttl)}
-	c.total = p.incrBy(k, n)
-	p.counts = append(p.counts, c)
-	return c.total
-}
-
-// A counted is what Count has appended.
-type counted struct {
-	key            string
-	by             int64
-	ttl            time.Duration
-	created, total Reply // of SET and INCRBY
-	end            Reply // of PTTL or EXPIRE, if INCRBY may have created the key
-}
-
-// mayBeEndless reports whether INCRBY may have created the key, because SET failed, or the key that
-// SET had found or created expired before. So much time has passed since SET was sent.
-func (c *counted) mayBeEndless(passed time.Duration) bool {
-	if c.created.Err() == nil && !c.created.IsNull() && passed < c.ttl {
-		return false
+	if err := unitless(ttl); err != nil {
+		return p.refuse("INCRBY", err)
 	}
-	total, err := c.total.Int()
-	return err == nil && total == c.by
+	return p.count(count{key: k, by: n, ttl: ttl}, nothing).counted
 }
 
-// endCounts gives a time to live to keys that have none because they expired between SET and
-// INCRBY. It returns an error if that may have failed.
-func (p *Pipeline) endCounts(ctx context.Context, sent time.Time) error {
-	var endless []*counted
-	passed := time.Since(sent)
+// A count is one INCRBY, of one hit or of several, and what is known of its key's time to live.
+type count struct {
+	key fullKey
+	by  int64
+	ttl time.Duration // 0 or less: the key's time to live is left alone
+	belief
+
+	set, counted, end Reply     // to SET, INCRBY, and what is about the key's time to live
+	setAt             time.Time // when SET was sent
+	sent, next        ending    // what end replies to, and what must be sent after it
+
+	total  int64
+	err    error         // why it was not counted, or is not known to be
+	left   time.Duration // how long the key lives from when this was sent, at least; 0: it is not known
+	expiry error         // it was counted, and the key may have no time to live
+}
+
+// An ending is what is sent about a key's time to live.
+type ending uint8
+
+const (
+	nothing ending = iota
+	ask            // SET NX, and PTTL behind the rest
+	expire         // EXPIRE
+)
+
+// count appends the commands of a count, with ask or expire behind INCRBY.
+func (p *Pipeline) count(x count, behind ending) *count {
+	unsure := x.ttl > 0 && !x.known()
+	if unsure {
+		x.create(p)
+	}
+	x.counted = p.incrBy(x.key, x.by)
+	if x.ttl > 0 && behind == expire || unsure && behind == ask {
+		x.append(p, behind)
+	}
+	p.counts = append(p.counts, x)
+	return &p.counts[len(p.counts)-1]
+}
+
+// create appends what creates the key at 0, with its time to live, unless it exists. It goes
+// again in front of the command behind it.
+func (x *count) create(p *Pipeline) {
+	unit := "\r\n$2\r\nEX\r\n"
+	command, n := expiry(x.ttl)
+	if command != "EXPIRE" {
+		unit = "\r\n$2\r\nPX\r\n"
+	}
+	b := append(p.list.Request.Buffer(), "*6\r\n$3\r\nSET\r\n"...)
+	b = resp.AppendBulkOf(b, x.key.prefix, x.key.key)
+	b = append(b, "$1\r\n0"...)
+	b = append(b, unit...)
+	b = resp.AppendBulkInt(b, n)
+	x.setAt = time.Now()
+	x.set = p.commit(append(b, "$2\r\nNX\r\n"...), x.key)
+	p.list.Request.Ahead(p.Len() - 1)
+}
+
+// append appends the last command about the key's time to live, behind which PTTL or EXPIRE goes
+// again if the command before it does.
+func (x *count) append(p *Pipeline, what ending) {
+	if x.sent = what; what == expire {
+		x.end = p.expireEach(x.key, x.ttl).Idempotent()
+		return
+	}
+	b := append(p.list.Request.Buffer(), "*2\r\n$4\r\nPTTL\r\n"...)
+	x.end = p.commit(resp.AppendBulkOf(b, x.key.prefix, x.key.key), x.key)
+	p.list.Request.Expiry(p.Len() - 1)
+	p.list.Request.Reads(p.Len() - 1)
+}
+
+// endCounts reads the counts, and mends keys that may have no time to live. It returns an error if
+// that may have failed.
+func (p *Pipeline) endCounts(ctx context.Context) error {
+	client := p.list.Client()
+	owners := client.Owners()
+	var doubtful []*count
 	for i := range p.counts {
-		if c := &p.counts[i]; c.mayBeEndless(passed) {
-			endless = append(endless, c)
+		x := &p.counts[i]
+		if x.next = x.read(owners); x.next != nothing {
+			doubtful = append(doubtful, x)
 		}
 	}
-	if len(endless) == 0 {
+	if len(doubtful) == 0 {
 		return nil
 	}
-	client := (*cluster.Client)(p.list.Client())
-	ask, set := New(client), New(client)
-	for _, c := range endless {
-		c.end = ask.Cmd("PTTL", c.key)
-	}
-	_ = ask.Do(ctx) // each has its error, here and below
-	for _, c := range endless {
-		if left, err := c.end.Int(); err == nil && left == -1 {
-			c.end = set.Expire(c.key, c.ttl).Idempotent()
-		}
-	}
-	_ = set.Do(ctx)
+	mend(ctx, New((*cluster.Client)(client)), doubtful)
 	failed := &redislanes.PipelineError{Total: p.Len()}
-	for _, c := range endless {
-		if err := c.end.Err(); err != nil {
-			failed.First = cmp.Or(failed.First, mayLackEnd(err))
+	for i := range p.counts {
+		if err := p.counts[i].expiry; err != nil {
+			failed.First = cmp.Or(failed.First, err)
 			failed.Failed++
 		}
 	}
@@ -113,109 +158,43 @@ func (p *Pipeline) endCounts(ctx context.Context, sent time.Time) error {
 	return failed
 }
 
-// create appends what creates the key at 0, with its time to live, unless it exists. It goes
-// again in front of the command behind it.
-func (p *Pipeline) create(key fullKey, ttl time.Duration) Reply {
-	unit := "\r\n$2\r\nEX\r\n"
-	command, n := expiry(ttl)
-	if command != "EXPIRE" {
-		unit = "\r\n$2\r\nPX\r\n"
-	}
-	b := append(p.list.Request.Buffer(), "*6\r\n$3\r\nSET\r\n"...)
-	b = resp.AppendBulkOf(b, key.prefix, key.key)
-	b = append(b, "$1\r\n0"...)
-	b = append(b, unit...)
-	b = resp.AppendBulkInt(b, n)
-	r := p.commit(append(b, "$2\r\nNX\r\n"...), key)
-	p.list.Request.Ahead(p.Len() - 1)
-	return r.Idempotent()
-}
-
-// timeLeft appends PTTL for the key of the command before it, behind which it goes again.
-func (p *Pipeline) timeLeft(key fullKey) Reply {
-	b := append(p.list.Request.Buffer(), "*2\r\n$4\r\nPTTL\r\n"...)
-	r := p.commit(resp.AppendBulkOf(b, key.prefix, key.key), key)
-	p.list.Request.Expiry(p.Len() - 1)
-	p.list.Request.Reads(p.Len() - 1)
-	return r
-}
-
-// A count is hits on one key that travel as one INCRBY, and what became of them.
-type count struct {
-	key   fullKey
-	by    int64
-	ttl   time.Duration // 0 or less: the key's end is left alone
-	every bool          // the time to live is set whether the key has one or not
-	known bool          // the key has its time to live, as far as is known
-	began time.Time     // when SET was sent
-
-	created, counted, end Reply  // of SET, INCRBY, and what is about the key's end
-	sent                  ending // what end replies to
-
-	total  int64
-	err    error         // why it was not counted, or is not known to be
-	left   time.Duration // how long the key lives from when this was sent, at least; 0: it is not known
-	set    error         // why SET is not known to have run
-	expiry error         // it was counted, and the key may have no time to live
-}
-
-// An ending is what is sent about the end of a key.
-type ending uint8
-
-const (
-	nothing ending = iota
-	ask            // SET NX, and PTTL behind the rest
-	expire         // EXPIRE
-)
-
-func (x *count) append(p *Pipeline) {
-	unsure := x.ttl > 0 && !x.known
-	if unsure {
-		x.began = time.Now()
-		x.created = p.create(x.key, x.ttl)
-	}
-	x.counted = p.incrBy(x.key, x.by)
-	switch x.sent = nothing; {
-	case x.ttl > 0 && x.every:
-		x.appendEnd(p, expire)
-	case unsure:
-		x.appendEnd(p, ask)
+// mend asks for the times to live of the counts' keys, and sets those that are missing.
+func mend(ctx context.Context, p *Pipeline, counts []*count) {
+	for len(counts) > 0 {
+		p.Reset()
+		for _, x := range counts {
+			if x.next == ask && x.err != nil { // INCRBY may still run
+				x.create(p)
+			}
+			x.append(p, x.next)
+		}
+		_ = p.Do(ctx) // each has its error
+		counts = slices.DeleteFunc(counts, func(x *count) bool {
+			x.next = x.readEnd(true)
+			return x.next == nothing
+		})
 	}
 }
 
-func (x *count) appendEnd(p *Pipeline, what ending) {
-	if x.sent = what; what == expire {
-		x.end = p.expireEach(x.key, x.ttl).Idempotent()
-	} else {
-		x.end = p.timeLeft(x.key)
-	}
-}
-
-// read reads the replies, and returns what must be sent for a key that may have no time to
-// live. If unsure is set, a key that was known to have one may have lost it.
-func (x *count) read(unsure bool) ending {
+// read reads the replies, and returns what must be sent for a key that may have no time to live.
+// What is known of a key is not known of it under other owners of the slots.
+func (x *count) read(owners uint64) ending {
 	x.total, x.err = x.counted.Int()
 	switch {
 	case x.ttl <= 0 || !mayHaveRun(x.err):
 		return nothing
-	case x.known && x.err != nil:
+	case x.known() && x.err != nil:
 		return ask
 	case x.sent != nothing:
 		return x.readEnd(false)
-	case x.looksNew() || unsure:
+	case x.known() && x.owners != owners, x.looksNew() && !x.gave():
 		return ask
 	}
 	return nothing
 }
 
-// readEnd reads the replies about the key's end. With mending, they answer the commands of
-// mending.run, not those of append.
+// readEnd reads the reply about the key's time to live.
 func (x *count) readEnd(mending bool) ending {
-	gave := false
-	if x.sent == ask || !mending && !x.known {
-		x.set = x.created.Err()
-		gave = x.set == nil && !x.created.IsNull() && time.Since(x.began) < x.ttl
-	}
 	end, err := x.end.Int()
 	switch {
 	case err == nil && x.sent == expire:
@@ -227,14 +206,20 @@ func (x *count) readEnd(mending bool) ending {
 	case err == nil:
 		x.left = milliseconds(end)
 	case x.sent == expire || mending:
-		x.expiry = x.uncertain(err)
-	case x.looksNew() && !gave:
-		return expire
-	case !gave:
+		x.expiry = mayLackEnd(err)
+	case !x.gave():
 		return ask
 	}
 	return nothing
 }
+
+// gave reports whether SET has created the key, and so lately that it has not expired before INCRBY.
+func (x *count) gave() bool {
+	return x.set.Err() == nil && !x.set.IsNull() && time.Since(x.setAt) < x.ttl
+}
+
+// looksNew reports whether the total says that the key may not have existed.
+func (x *count) looksNew() bool { return x.err == nil && x.total == x.by }
 
 // milliseconds returns so much time, 292 years at most: servers keep longer times.
 func milliseconds(n int64) time.Duration {
@@ -242,63 +227,20 @@ func milliseconds(n int64) time.Duration {
 	return time.Duration(max(-most, min(n, most))) * time.Millisecond
 }
 
-// looksNew reports whether the total says that the key may not have existed.
-func (x *count) looksNew() bool { return x.err == nil && x.total == x.by }
-
-// uncertain returns the error of a count that ran, and whose key may have no time to live
-// because of err.
-func (x *count) uncertain(err error) error {
-	if x.set != nil {
-		err = fmt.Errorf("%w; %w", x.set, err)
-	}
-	return mayLackEnd(err)
-}
-
 // mayLackEnd returns the error of what was counted under a key that may have no time to live
 // because of err.
 func mayLackEnd(err error) error { return notCounted(wire.Unknown("", &expiryError{err})) }
 
 // of returns the total and the error of one of the count's hits. One without a time to live
-// does not care about the key's end.
-func (x *count) of(total int64, h *hit) (int64, error) {
+// does not care about the key's.
+func (x *count) of(total int64, ttl time.Duration) (int64, error) {
 	switch {
 	case x.err != nil:
 		return 0, x.err
-	case h.ttl > 0 && x.expiry != nil:
+	case ttl > 0 && x.expiry != nil:
 		return 0, x.expiry
 	}
 	return total, nil
-}
-
-// A mending is counts whose keys may have no time to live, and what is to be sent for them.
-type mending struct {
-	counts []*count
-	what   []ending
-}
-
-func (m *mending) add(x *count, what ending) {
-	if what != nothing {
-		m.counts, m.what = append(m.counts, x), append(m.what, what)
-	}
-}
-
-// run asks for the times to live, and sets those that are missing.
-func (m mending) run(ctx context.Context, p *Pipeline) {
-	for len(m.counts) > 0 {
-		p.Reset()
-		for i, x := range m.counts {
-			if m.what[i] == ask {
-				x.created = p.create(x.key, x.ttl)
-			}
-			x.appendEnd(p, m.what[i])
-		}
-		_ = p.Do(ctx) // each has its error
-		var next mending
-		for _, x := range m.counts {
-			next.add(x, x.readEnd(true))
-		}
-		m = next
-	}
 }
 
 // mayHaveRun reports whether a command with that error may have run: one that the server

@@ -36,7 +36,7 @@ func TestCounters(t *testing.T) {
 	for range callers {
 		wg.Go(func() {
 			for range rounds {
-				hits := []pipeline.Hit{{Key: "hot", By: 1, TTL: time.Minute}, {Key: "cold", By: 0}, {Key: "{x}", By: -2, TTL: 90 * time.Second}}
+				hits := []pipeline.Hit{{Key: "hot", By: 1, TTL: time.Minute}, {Key: "cold", Look: true}, {Key: "{x}", By: -2, TTL: 90 * time.Second}}
 				if err := counters.Hit(within(t, 10*time.Second), hits); err != nil {
 					t.Error(err)
 					return
@@ -166,7 +166,8 @@ func TestCountersModel(t *testing.T) {
 			hits := make([]pipeline.Hit, 4)
 			for range calls {
 				for i := range hits { // a key may come twice
-					hits[i] = pipeline.Hit{Key: keys[random.IntN(len(keys))], By: random.Int64N(9) - 4, TTL: time.Duration(random.IntN(3)) * time.Hour}
+					by := random.Int64N(9) - 4
+					hits[i] = pipeline.Hit{Key: keys[random.IntN(len(keys))], By: by, Look: by == 0, TTL: time.Duration(random.IntN(3)) * time.Hour}
 				}
 				if err := counters.Hit(within(t, 20*time.Second), hits); err != nil {
 					t.Error(err)

@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,16 +82,13 @@ func TestRefusedSum(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newTower(t, 1, pipeline.CountersConfig{})
-		first, flow := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
-		full := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
-		require.Equal(t, 1, w.Calls(0, "PTTL"))
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", Look: true})
 		w.do(t, "DEL", "k")
 		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2, TTL: time.Hour}}
 		others := w.gather(t, hits)
 		w.refuse(model.OutOfSpace, 1, "INCRBY")
 		flow()
 		require.NoError(t, <-first)
-		require.NoError(t, <-full)
 		for i := range hits {
 			require.ErrorContains(t, <-others[i], "OOM")
 			require.ErrorContains(t, hits[i].Err, "OOM")
@@ -145,64 +141,29 @@ func TestExpireEveryHit(t *testing.T) {
 	})
 }
 
-// TestTakenBackWithItsTTL: a hit that leaves its sum takes its time to live
-// along.
-func TestTakenBackWithItsTTL(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-		stays := []pipeline.Hit{{Key: "k", By: 10, TTL: time.Minute}, {Key: "plain", By: 1}}
-		alone := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "plain", By: 1})
-		require.Equal(t, 3, w.Calls(0, "INCRBY"))
-		others := w.gather(t, stays)
-		ctx, cancel := context.WithCancel(t.Context())
-		leaves := []pipeline.Hit{{Key: "k", By: 100, TTL: time.Hour}, {Key: "plain", By: 1, TTL: time.Hour}}
-		var left []chan error
-		for i := range leaves {
-			left = append(left, w.hit(ctx, &leaves[i]))
-			require.Equal(t, 2, w.counters.Waiting(leaves[i].Key))
-		}
-		cancel()
-		for i, done := range left {
-			require.ErrorIs(t, <-done, context.Canceled)
-			require.ErrorIs(t, leaves[i].Err, redislanes.ErrNotSent)
-		}
-		flow()
-		for _, done := range slices.Concat([]chan error{first, alone}, others) {
-			require.NoError(t, <-done)
-		}
-		require.Equal(t, time.Minute, w.ttl("k"))
-		require.Zero(t, w.ttl("plain"), "nobody who stayed asked for a time to live")
-	})
-}
-
 // TestNoRightToExpire: a hit that asked for a time to live is told that it was counted, and
 // which rights its user needs; one that did not is given its total. Without the right to
-// send SET, or PTTL, the key gets its time to live all the same.
+// send SET, or EXPIRE, the key gets its time to live all the same.
 func TestNoRightToExpire(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		forbidden []string
 		fails     bool
 	}{
-		{[]string{"SET"}, false}, {[]string{"PTTL"}, false}, {[]string{"EXPIRE"}, false}, {[]string{"SET", "PTTL"}, false},
-		{[]string{"SET", "EXPIRE"}, true}, {[]string{"SET", "PTTL", "EXPIRE"}, true},
+		{[]string{"SET"}, false}, {[]string{"PTTL"}, false}, {[]string{"EXPIRE"}, false},
+		{[]string{"SET", "EXPIRE"}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newTower(t, 1, pipeline.CountersConfig{})
 			for _, command := range c.forbidden {
 				w.refuse(model.Refusal("NOPERM this user has no permissions to run the '"+strings.ToLower(command)+"' command"), 0, command)
 			}
-			first, flow := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
-			ahead := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0})
-			require.Equal(t, 3, w.Calls(0, "INCRBY"))
+			first, flow := w.hold(t, &pipeline.Hit{Key: "k", Look: true})
 			w.do(t, "DEL", "k")
 			hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 100, TTL: time.Minute}}
 			others := w.gather(t, hits)
 			flow()
 			require.NoError(t, <-first)
-			require.NoError(t, <-ahead)
 			require.NoError(t, <-others[0])
 			require.EqualValues(t, 10, hits[0].Total)
 			err := <-others[1]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -29,5 +30,17 @@ func (e *expiryError) Is(target error) bool {
 // As is part of errors.As.
 func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }
 
-// errClosed is why Counters refuse hits after Close.
-var errClosed = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)
+var (
+	// errClosed is why Counters refuse hits after Close.
+	errClosed = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)
+
+	errPanic = errors.New("a panic while it was sent")
+)
+
+// unitless returns why a time to live is none: nobody means a few nanoseconds.
+func unitless(ttl time.Duration) error {
+	if ttl <= 0 || ttl >= time.Microsecond {
+		return nil
+	}
+	return fmt.Errorf("time to live of %v: a number without a unit counts nanoseconds: %w", ttl, redislanes.ErrNotSent)
+}

@@ -11,9 +11,8 @@ import (
 // It may be wrong, since others may delete a key or take its time to live, and a server may
 // lose it. So a key is believed in for half of the time that it has left, and ten seconds at
 // most. A hit asks for its time to live again if the total says that the key was not there, if
-// its outcome is unknown, if the slot has moved, or if a hit that gives the key no time to
-// live was under way with it. Two keys that look the same here do no harm, for the same
-// reasons.
+// its outcome is unknown, or if the slot has moved. Two keys that look the same here do no
+// harm, for the same reasons.
 type expiries struct {
 	buckets [expiryBuckets]expiryBucket // first, so that each is on a cache line of its own
 	began   time.Time
@@ -96,29 +95,37 @@ func (e *expiries) forget(f fingerprint) {
 	}
 }
 
-// unsure reports whether a key that was known to have its time to live when the sum left
-// may have lost it.
-func (c *Counters) unsure(s *sum) bool {
-	return s.sent.known && (fingerprintOf(s.key.hash, c.client.Owners()) != s.fingerprint || s.unsure.Load())
+// A belief is what was believed of a key when its INCRBY left. The zero belief knows nothing.
+type belief struct {
+	hash, owners uint64
+	at           uint32 // when it left, by expiries.now
+	ticks        uint32 // for how many ticks from then on the key has its time to live
 }
 
-// learnExpiry notes what a sum tells about its key's time to live. Nothing is known
-// of a key at 0, which looks to a hit that adds nothing like one that is not there.
-func (c *Counters) learnExpiry(s *sum) {
-	switch x := &s.sent; {
-	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
-		c.expiries.forget(s.fingerprint)
-	case x.left > 0 && !s.unsure.Load():
-		c.remember(s, ticks(x.left))
-	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
-		c.expiries.forget(s.fingerprint)
+// known reports whether the key has its time to live, as far as is known.
+func (b belief) known() bool { return b.ticks > 0 }
+
+// belief returns what is believed of a key, for a count that gives it a time to live if ttl is
+// positive.
+func (e *expiries) belief(hash, owners uint64, ttl time.Duration) belief {
+	b := belief{hash: hash, owners: owners, at: e.now()}
+	if ttl > 0 {
+		b.ticks = e.believed(fingerprintOf(hash, owners), b.at)
 	}
+	return b
 }
 
-// remember notes for how many ticks the sum's key is believed in. It notes nothing for a key that is believed
-// in for no longer already: to do so with each hit took 5 % of the time of a hit.
-func (c *Counters) remember(s *sum, ticks uint32) {
-	if s.believed == 0 || ticks < s.believed {
-		c.expiries.keep(s.fingerprint, s.at, ticks)
+// learn notes what a count tells about its key's time to live. A key that is believed in for no
+// longer already is not noted: to do so with each hit took 5 % of the time of a hit. Nothing is
+// known of a key at 0, which looks to a hit that adds nothing like one that is not there.
+func (e *expiries) learn(x *count) {
+	f, left := fingerprintOf(x.hash, x.owners), ticks(x.left)
+	switch {
+	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
+		e.forget(f)
+	case x.left > 0 && (!x.known() || left < x.ticks):
+		e.keep(f, x.at, left)
+	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
+		e.forget(f)
 	}
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ type Pipeline struct {
 	list    engine.Commands
 	how     engine.How
 	capture capture
-	counts  []counted
+	counts  []count
 	surplus wire.Surplus // of counts
 
 	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
@@ -101,8 +102,9 @@ func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
 }
 
 // Expire appends EXPIRE key ttl, or PEXPIRE if the ttl is not a whole number of seconds. A ttl
-// below a millisecond counts as one. A ttl of 0 or less deletes the key. The reply is 1, or 0 if
-// there is no such key.
+// below a millisecond counts as one; a positive one below a microsecond is an error, because a number
+// without a unit counts nanoseconds. A ttl of 0 or less deletes the key. The reply is 1, or 0 if there
+// is no such key.
 //
 // Sent with each hit, it makes the counter of a steady user live forever. For a fixed window use
 // [Pipeline.Count], or put the window's number into the key.
@@ -129,7 +131,7 @@ func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
 // begin with a head and end with an option.
 func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl time.Duration) Reply {
 	command, n := expiry(ttl)
-	if err := p.list.Unfit(); err != nil {
+	if err := cmp.Or(p.list.Unfit(), unitless(ttl)); err != nil {
 		return p.refuse(command, err)
 	}
 	head := seconds
@@ -231,9 +233,8 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	if len(p.counts) == 0 || p.list.Unfit() != nil {
 		return p.list.Do(ctx, p.how)
 	}
-	sent := time.Now()
 	err := p.list.Do(ctx, p.how)
-	switch endless := p.endCounts(ctx, sent); {
+	switch endless := p.endCounts(ctx); {
 	case endless == nil:
 		return err
 	case err == nil:

@@ -34,7 +34,7 @@ func TestReplies(t *testing.T) {
 		float := p.Cmd("INCRBYFLOAT", "x", "1.5")
 		ttl := p.Expire("x", 1500*time.Millisecond)
 		left := p.Cmd("PTTL", "x")
-		least := p.Expire("x", time.Nanosecond)
+		least := p.Expire("x", time.Microsecond)
 		array := p.Cmd("MGET", "", "absent")
 		list := p.Eval(pipeline.NewScript("return {3, -4}"), []string{"x"})
 		var viaRadix string

@@ -121,12 +121,6 @@ func (w *tower) hit(ctx context.Context, h *pipeline.Hit) chan error {
 	return w.call(ctx, h, *h)
 }
 
-// lead makes a call whose sum has two hits, so that others on the key wait behind it:
-// a hit, and one that adds nothing.
-func (w *tower) lead(ctx context.Context, h *pipeline.Hit) chan error {
-	return w.call(ctx, h, *h, pipeline.Hit{Key: h.Key})
-}
-
 // call makes a call, of which h becomes the first hit. It returns when all goroutines wait.
 func (w *tower) call(ctx context.Context, h *pipeline.Hit, hits ...pipeline.Hit) chan error {
 	done := make(chan error, 1)
@@ -139,17 +133,25 @@ func (w *tower) call(ctx context.Context, h *pipeline.Hit, hits ...pipeline.Hit)
 	return done
 }
 
-// hold lets a sum leave and be executed, and its reply not arrive: others wait.
+// hold has a hit be executed, and its reply not arrive. Looks on its key are held up, too: as many as travel
+// alone, and one that others wait behind.
 func (w *tower) hold(t *testing.T, h *pipeline.Hit) (done chan error, flow func()) {
 	t.Helper()
-	flow = w.stall(0, toClient)
 	before := w.Calls(0, "INCRBY")
-	done = w.lead(within(t, 20*time.Second), h)
-	require.Equal(t, before+1, w.Calls(0, "INCRBY"))
+	flow = w.stall(0, toClient)
+	done = w.hit(within(t, 20*time.Second), h)
+	for range alone {
+		w.hit(within(t, 20*time.Second), &pipeline.Hit{Key: h.Key, Look: true})
+	}
+	require.Equal(t, before+alone+1, w.Calls(0, "INCRBY"))
+	require.Zero(t, w.counters.Waiting(h.Key))
 	return done, flow
 }
 
-// gather lets hits wait for the sum that is held, one after the other.
+// alone is how many hits of calls of one hit travel in pipelines of their own.
+const alone = 4
+
+// gather lets hits wait for the INCRBY that is held up, one after the other.
 func (w *tower) gather(t *testing.T, hits []pipeline.Hit) (done []chan error) {
 	t.Helper()
 	for i := range hits {
@@ -160,10 +162,10 @@ func (w *tower) gather(t *testing.T, hits []pipeline.Hit) (done []chan error) {
 	return done
 }
 
-// hitOnce hits a key with a time to live, and returns the total.
+// hitOnce hits a key with a time to live, and returns the total. A hit of 0 looks.
 func (w *tower) hitOnce(t *testing.T, key string, by int64, ttl time.Duration) int64 {
 	t.Helper()
-	hits := []pipeline.Hit{{Key: key, By: by, TTL: ttl}}
+	hits := []pipeline.Hit{{Key: key, By: by, Look: by == 0, TTL: ttl}}
 	require.NoError(t, w.counters.Hit(within(t, 20*time.Second), hits))
 	return hits[0].Total
 }
