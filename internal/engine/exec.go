@@ -16,12 +16,6 @@ type How struct {
 	Sequential bool // send a group only when the one before it has its replies
 	Replicas   bool // to replicas, where there are any
 
-	// Ended is told of commands that have ended while others have not, by their numbers, and
-	// of none twice: of those of a node when it has replied, see [Request.Early]. Exec calls
-	// it on its own goroutine. The commands that it was not told of have ended when Exec
-	// returns.
-	Ended func(commands []int)
-
 	noFollow bool // MOVED and ASK stand
 }
 
@@ -57,7 +51,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	trips, placed := c.place(r, e, how)
 	e.send(ctx, trips, how.Sequential)
 	if placed {
-		r.clean = e.await(ctx, how) && e.clean()
+		r.clean = e.await(ctx) && e.clean()
 	}
 	if !r.clean {
 		again := retry{client: c, request: r, execution: e, how: how}
@@ -191,47 +185,17 @@ func (e *execution) submit(ctx context.Context, trips []*trip) {
 
 // await waits for the trips. It reports whether all are complete; if not, one of
 // them has ended with an error, or the context has ended.
-func (e *execution) await(ctx context.Context, how How) (complete bool) {
-	for e.open {
-		complete, err := e.call.Next(ctx, nil)
-		if err != nil {
-			e.leave(err)
-			return false
-		}
-		e.open = !complete
-		if e.open && (how.Ended == nil || e.hasError()) {
-			return false
-		}
-		e.tell(how)
+func (e *execution) await(ctx context.Context) (complete bool) {
+	if !e.open {
+		return true
 	}
-	return true
-}
-
-// hasError reports whether a trip has ended with an error.
-func (e *execution) hasError() bool {
-	return slices.ContainsFunc(e.trips[:e.used], func(t *trip) bool { return t.HasError() })
-}
-
-// tell tells how.Ended of the trips that have ended well since it was told last, while
-// others are open.
-func (e *execution) tell(how How) {
-	r := e.request
-	if how.Ended == nil || !e.open && r.histories == nil {
-		return
+	complete, err := e.call.Next(ctx, nil)
+	if err != nil {
+		e.leave(err)
+		return false
 	}
-	for _, t := range e.trips[e.settled:e.used] {
-		if t.ended || !t.Complete() || t.HasError() {
-			continue
-		}
-		t.ended = true
-		r.ended = r.ended[:0]
-		for i := range r.places {
-			if r.places[i].trip == t {
-				r.ended = append(r.ended, i)
-			}
-		}
-		how.Ended(r.ended)
-	}
+	e.open = !complete
+	return complete
 }
 
 // clean reports whether all trips, which are complete, have all replies, and no

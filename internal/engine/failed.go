@@ -13,9 +13,8 @@ import (
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: requests
 // (Client.end), dedicated connections and streams (dedicatedConn, dedicatedAction.perform), clients
-// for one node (nodeConn), questions about commands (askNode), and calls that are not made
-// (Client.Hopeless). Without this, a side path keeps asking a node that has left the cluster until
-// the next regular refresh.
+// for one node (nodeConn), and questions about commands (askNode). Without this, a side path keeps
+// asking a node that has left the cluster until the next regular refresh.
 
 // noteFailure asks for a refresh because of err, unless that says nothing of the cluster.
 func (c *Client) noteFailure(err error) {

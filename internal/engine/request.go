@@ -48,8 +48,6 @@ type Request struct {
 	numbers []int32      // of groups, for splitSlow
 	surplus wire.Surplus // of arena
 
-	ended []int // commands that How.Ended is told of
-
 	began time.Time // when the first command ended that had to be sent again
 	took  time.Duration
 }
@@ -83,7 +81,6 @@ type trip struct {
 	replica *node // whose pool it is; nil: a primary's
 
 	judged   bool   // a retry has decided about its commands
-	ended    bool   // How.Ended knows of its commands
 	commands []int  // which ones, for a retry
 	proves   class  // what its success proves, for outages
 	sent     uint64 // see outages.events
@@ -308,11 +305,6 @@ func (r *Request) renew() {
 	}
 }
 
-// Early has Exec tell [How].Ended of each node's commands as soon as they have ended, and
-// not only when it is awake for another reason. Anybody may call it at any time from Reset on
-// until Exec returns.
-func (r *Request) Early() { r.execution.call.Early() }
-
 // begin returns an execution that no lane holds any more.
 func (r *Request) begin() *execution {
 	r.renew()
@@ -330,7 +322,7 @@ func (e *execution) trip(p *nodepool.Node, arena []byte) *trip {
 	t := e.trips[e.used]
 	e.used++
 	t.pool, t.replica = p, nil
-	t.judged, t.ended, t.commands, t.proves, t.sent = false, false, t.commands[:0], keyless, e.now
+	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, e.now
 	t.told, t.retried, t.redirected = false, 0, 0
 	t.Reset(e.call, arena)
 	return t

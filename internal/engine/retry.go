@@ -143,7 +143,6 @@ func (x *retry) judgeEnded() {
 			x.judgeAll(t.commands)
 		}
 	}
-	e.tell(x.how)
 	if !e.open {
 		e.observed.endGroups(e)
 		e.settled = e.used
@@ -175,23 +174,6 @@ func (x *retry) judgeAll(commands []int) {
 	x.moves = x.moves[:0]
 	x.keepOrder(commands)
 	x.schedule(commands, now)
-	x.tell(commands)
-}
-
-// tell tells how.Ended of the commands that do not go again.
-func (x *retry) tell(commands []int) {
-	if x.how.Ended == nil {
-		return
-	}
-	r := x.request
-	r.took = time.Since(r.began)
-	r.ended = r.ended[:0]
-	for k, i := range commands {
-		if !x.steps[k].Again() {
-			r.ended = append(r.ended, i)
-		}
-	}
-	x.how.Ended(r.ended)
 }
 
 // keepOrder applies [attempt.Order] to commands that have travelled together.

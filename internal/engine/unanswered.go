@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"math"
 	"net"
 	"time"
 
@@ -56,40 +55,6 @@ func refusedDial(err error) string {
 		return wire.ErrorCode([]byte(text))
 	}
 	return ""
-}
-
-// Hopeless returns the error of a command that writes to the slot, if it would fail
-// at once, sent now by a call that ends at the deadline, zero for never; nil if it
-// may be sent, or is to wait. It is for callers that would have to wait before they
-// send. While the slot's node is up, it costs a few atomic loads.
-func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error {
-	n := c.topology.Load().Primary(int32(slot))
-	if n == nil {
-		return nil // the owner may be known by the time that it is sent
-	}
-	p := n.pools[asPrimary].Load()
-	if p == nil {
-		return nil
-	}
-	down := p.Down()
-	if down == nil {
-		return nil
-	}
-	c.noteFailure(down)
-	err := wire.Named(command, n.addr, wire.NotSent(n.addr, down))
-	if c.passes(down, false) {
-		now := time.Now()
-		met := c.unanswered(down, n.addr, writing, int32(slot), now)
-		left := time.Duration(math.MaxInt64)
-		if !deadline.IsZero() {
-			left = deadline.Sub(now)
-		}
-		if met.MayRetry(now, left, c.cfg.RetryWindow) {
-			return nil
-		}
-		err.Since, err.Cause = met.Since, &cause.Tried{Where: met.String(), For: met.Lasted(now), Err: err.Cause}
-	}
-	return err
 }
 
 // isSilence tells whether the server is down because it says nothing, rather than

@@ -21,7 +21,6 @@ import (
 type Call struct {
 	pending atomic.Int32
 	alarm   atomic.Bool   // a batch has ended with an error since Next looked
-	early   atomic.Bool   // each batch that ends wakes Next, also without an error
 	done    chan struct{} // tells the caller to look again; may do so for nothing
 	mine    []*Batch      // that the caller is to write and to read
 	lookBy  time.Duration // when its last look ends, see Now; 0: it has not begun
@@ -35,7 +34,6 @@ func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
 func (c *Call) Begin(n int) {
 	c.pending.Store(int32(n) + 1)
 	c.alarm.Store(false)
-	c.early.Store(false)
 	c.mine = c.mine[:0]
 }
 
@@ -95,15 +93,6 @@ func (c *Call) look() {
 	c.pending.Add(1)
 }
 
-// Early makes Next return for each batch that ends, and once for those that have
-// ended already. Anybody may call it.
-func (c *Call) Early() {
-	if !c.early.Load() && !c.early.Swap(true) {
-		c.alarm.Store(true)
-		c.wake()
-	}
-}
-
 // wake has the caller look again.
 func (c *Call) wake() {
 	select {
@@ -127,8 +116,7 @@ func (c *Call) Wait(ctx context.Context) error {
 }
 
 // Next is Wait, but also returns when a batch has ended with an error since the last Next
-// ([Batch.HasError]), when any batch has ended after Early, and when due fires, which may be
-// nil. complete says that all batches are complete. The caller counts as one more
+// ([Batch.HasError]), and when due fires, which may be nil. complete says that all batches are complete. The caller counts as one more
 // again, also after an error: a second Next must not miss a batch for it.
 func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
 	for left := c.pending.Add(-1); left > 0 && !c.alarm.Swap(false); left = c.pending.Load() {
@@ -183,11 +171,10 @@ func (c *Call) complete(b *Batch) {
 		b.hasError.Store(true)
 	}
 	b.complete.Store(true)
-	alarm := failed || c.early.Load()
-	if alarm {
+	if failed {
 		c.alarm.Store(true)
 	}
-	if c.pending.Add(-1) == 0 || alarm {
+	if c.pending.Add(-1) == 0 || failed {
 		c.wake()
 	}
 }
