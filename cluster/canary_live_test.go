@@ -23,6 +23,7 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // What must not be seen anywhere: passwords, keys, values and scripts contain
@@ -198,7 +199,7 @@ func TestCanaryInServerErrors(t *testing.T) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", mineKey, "canary-value")))
 	owner, err := real.Owner(ctx, cluster.Slot(mineKey))
 	require.NoError(t, err)
-	direct, err := nodepool.NewFor(nodepool.Settings{}, config.Dialer, wire.Purpose{}, owner.Addr(), mine.logger())
+	direct, err := pool.Custom(pool.Laned{}, config.Dialer)(ctx, "tcp", owner.Addr())
 	require.NoError(t, err)
 	defer direct.Close()
 	for door, do := range doors(client, direct) {
@@ -216,7 +217,7 @@ func TestCanaryInServerErrors(t *testing.T) {
 }
 
 // doors are the ways in which a command can be sent.
-func doors(client *cluster.Client, direct *nodepool.Node) map[string]func(context.Context, []string) error {
+func doors(client *cluster.Client, direct radix.Client) map[string]func(context.Context, []string) error {
 	cmd := func(command []string) radix.Action {
 		return radix.Cmd(nil, command[0], command[1:]...)
 	}
@@ -255,7 +256,7 @@ func doors(client *cluster.Client, direct *nodepool.Node) map[string]func(contex
 			if err != nil {
 				return err
 			}
-			return sets[direct.Address()].Primary.Do(ctx, cmd(command))
+			return sets[direct.Addr().String()].Primary.Do(ctx, cmd(command))
 		},
 		"Pool.Do": func(ctx context.Context, command []string) error { return direct.Do(ctx, cmd(command)) },
 	}
@@ -297,14 +298,14 @@ func decodingErrors(t *testing.T, ctx context.Context, mine *coalMine, client *c
 }
 
 // showAll prints what there is to print, and the metrics.
-func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluster.Client, direct *nodepool.Node) {
+func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluster.Client, direct radix.Client) {
 	t.Helper()
 	clients, err := client.Clients()
 	require.NoError(t, err)
 	registry := prometheus.NewPedanticRegistry()
 	collector := metrics.NewCollector(client)
 	require.NoError(t, registry.Register(collector))
-	for _, v := range []any{config, &config, config.Dialer, client, clients, client.Stats(), direct, direct.Stats(), config.Pool} {
+	for _, v := range []any{config, &config, config.Dialer, client, clients, client.Stats(), direct, direct.(*pool.Pool).Stats(), config.Pool} {
 		mine.show(fmt.Sprintf("%T", v), v)
 	}
 	families, err := registry.Gather()

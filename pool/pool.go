@@ -10,13 +10,18 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 // A Pool holds the connections to one server. The function that [Custom] returns makes it. It is
 // a radix.Client. All methods are safe for concurrent use.
-type Pool struct{ node *nodepool.Node }
+type Pool struct {
+	node   *nodepool.Node
+	server bridge.Server // the node's, for actions
+}
 
 var _ radix.Client = (*Pool)(nil)
 
@@ -28,8 +33,8 @@ var _ radix.Client = (*Pool)(nil)
 // The network is "tcp", or "unix" for the path of a socket. A path that begins with / is that of
 // a socket in any case. Other networks are errors.
 //
-// radix closes a pool when its server is no longer the primary, or has left the cluster,
-// while callers still use it. [Pool.Close] lets their calls end first.
+// radix closes a pool when its server is no longer the primary, or has left the cluster. Calls that
+// still use it then fail with [redislanes.ErrClosed].
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
 	s, invalid := settingsOf(c)
 	return func(ctx context.Context, network, addr string) (radix.Client, error) {
@@ -40,12 +45,25 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 		if err != nil {
 			return nil, err
 		}
-		node, err := nodepool.Dial(ctx, s, d, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &Pool{node}, nil
+		return dial(ctx, s, d, addr)
 	}
+}
+
+// dial returns a pool after its server has answered a PING.
+func dial(ctx context.Context, s nodepool.Settings, d lanes.Dialer, addr string) (radix.Client, error) {
+	if err := wire.CheckAddr(addr); err != nil {
+		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
+	}
+	node, err := nodepool.NewFor(s.WithDefaults(true), d, wire.Purpose{ReadOnly: true}, addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{node, bridge.Server{Submitter: node, Dedicate: func(ctx context.Context) (bridge.Dedicated, error) { return node.Dedicate(ctx) }}}
+	if err := p.Do(ctx, radix.Cmd(nil, "PING")); err != nil && !wire.RefusesWrites(err) {
+		_ = p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // addrOn returns the address as a Dialer takes it: host:port, or the absolute path of a socket.
@@ -65,30 +83,22 @@ func addrOn(network, addr string) (string, error) {
 }
 
 // Addr returns the server's address; part of radix.Client.
-func (p *Pool) Addr() net.Addr { return p.node.Addr() }
+func (p *Pool) Addr() net.Addr { return p.server.Addr() }
 
 // Do performs the action; part of radix.Client. An action that can share its connection travels
 // with the commands of other callers. Any other action, and a command that may block, gets a
 // dedicated connection while it runs. Outside of radix.WithConn, redislanes.ErrShared refuses
 // commands that change their connection, WAIT and WAITAOF.
-func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.node.Do(ctx, action) }
+func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.server.Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
 func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 
-// Close waits up to a second for calls of Do to end, and closes all connections.
-//
-//   - Calls in flight, or waiting for a connection, get their replies within that second.
-//   - Calls that begin in the first 10 ms are served. Later ones fail with [redislanes.ErrClosed] and
-//     redislanes.ErrNotSent.
-//   - Calls that have not ended after the second fail with an error that wraps [redislanes.ErrClosed].
-//     A command that waits for data, such as BLPOP, then has an unknown outcome. Close takes
-//     the whole second while one runs.
-//
-// Then it waits up to three seconds until no goroutine of the pool is left. A goroutine stays
-// behind if a function of the program (a log, a strategy, NetDial) does not return.
+// Close closes all connections. Calls in flight or waiting fail with an error that wraps
+// [redislanes.ErrClosed]. Close waits up to three seconds until no goroutine of the pool is left. A
+// goroutine stays behind if a function of the program (a log, a strategy, NetDial) does not return.
 // Closing again does nothing.
-func (p *Pool) Close() error { return p.node.CloseDrained() }
+func (p *Pool) Close() error { return p.node.Close() }
 
 // String describes the pool by its kind and address.
 func (p *Pool) String() string { return p.node.String() }

@@ -118,6 +118,12 @@ func TestCustom(t *testing.T) {
 	require.Equal(t, server.Addrs()[0], p.Addr().String())
 	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", p.String())
 	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
+	blocked := make(chan error, 1)
+	go func() { blocked <- p.Do(ctx, radix.Cmd(nil, "BLPOP", "none", "0")) }()
+	require.Eventually(t, func() bool { return p.Stats().Dedicated == 1 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, p.Close())
-	require.ErrorIs(t, p.Do(ctx, radix.Cmd(&n, "INCR", "hits")), redislanes.ErrClosed)
+	require.ErrorIs(t, <-blocked, redislanes.ErrClosed)
+	err = p.Do(ctx, radix.Cmd(&n, "INCR", "hits"))
+	require.ErrorIs(t, err, redislanes.ErrClosed)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
 }

@@ -187,26 +187,22 @@ func (r *Request) Unshared() {
 	r.traits |= command.Blocking
 }
 
-// A Sharer is a [wire.Submitter] whose connections many callers share.
-type Sharer interface {
-	wire.Submitter
-	// Alone calls use with a connection that nobody else has meanwhile, or
-	// returns an error that wraps [redislanes.ErrNotSent].
-	Alone(ctx context.Context, use func(radix.Conn) error) error
-}
+// An Aloner calls use with a connection that nobody else has meanwhile, or returns an error that wraps
+// [redislanes.ErrNotSent].
+type Aloner func(ctx context.Context, use func(radix.Conn) error) error
 
-// Exchange sends the request and decodes its replies into what into points to. Commands that
-// change their connection are refused with [redislanes.ErrShared]. Those that may block, and
-// whole transactions, get a dedicated connection. A nil into discards replies that are not
-// errors. Unlike radix's own connections, Exchange never touches into after it has returned.
-func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
+// Exchange sends the request to the server and decodes its replies into what into points to.
+// Commands that change their connection are refused with [redislanes.ErrShared]. Those that may
+// block, and whole transactions, get a dedicated connection. A nil into discards replies that are
+// not errors. Unlike radix's own connections, Exchange never touches into after it has returned.
+func (r *Request) Exchange(ctx context.Context, to wire.Submitter, alone Aloner, into any) error {
 	switch r.Way() {
 	case command.Held:
 		r.failed, r.codes = len(r.ends), r.codes[:0]
 		return r.Refused()
 	case command.Alone:
-		err := to.Alone(ctx, func(alone radix.Conn) error {
-			return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
+		err := alone(ctx, func(conn radix.Conn) error {
+			return conn.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
 		})
 		return wire.NameCommand(err, r.encoded, to.Address())
 	}

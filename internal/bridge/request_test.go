@@ -46,7 +46,7 @@ func (c laneConn) EncodeDecode(ctx context.Context, marshal, into any) error {
 	if err != nil || r.Len() == 0 {
 		return err
 	}
-	return r.Exchange(ctx, c, into)
+	return r.Exchange(ctx, c, c.Alone, into)
 }
 
 func (c laneConn) Alone(context.Context, func(radix.Conn) error) error {

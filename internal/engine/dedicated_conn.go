@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -135,6 +136,8 @@ func classOfCommand(cmd command.Command) class {
 	return writing
 }
 
+func (c dedicatedConn) Addr() net.Addr { return wire.NetAddr(c.Address()) }
+
 func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
 	c.probes = bridge.Probes(action)
 	return bridge.Perform(ctx, action, c)
@@ -152,7 +155,7 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 	replies, err := c.exchange(ctx, commands, request)
 	if err != nil {
 		c.client.noteFailure(err)
-		return err
+		return bridge.AfterContext(err)
 	}
 	c.client.noteReplies(replies)
 	some := c.seen.note(commands, replies, c.Address())

@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/bridge"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -45,8 +46,11 @@ func (c *Client) learnFrom(ctx context.Context, err error, p *nodepool.Node, u u
 }
 
 func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {
-	if action == nil || ctx == nil {
-		return p.Do(ctx, action) // which says so
+	switch {
+	case action == nil:
+		return wire.NotSent(p.Address(), cause.ErrNilAction)
+	case ctx == nil:
+		return wire.NotSent(p.Address(), cause.ErrNilContext)
 	}
 	shares := action.Properties().CanShareConn
 	conn := nodeConn{p, c.node.client, !shares, bridge.Probes(action)}
@@ -70,6 +74,8 @@ type nodeConn struct {
 	probes   bool // see bridge.Probes
 }
 
+func (c nodeConn) Addr() net.Addr { return wire.NetAddr(c.Address()) }
+
 func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
 	c.probes = bridge.Probes(action)
 	return bridge.Perform(ctx, action, c)
@@ -92,7 +98,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	}
 	o := nodeObservation{client: c.client, addr: c.Address(), request: r, dedicated: r.Way() == command.Alone, probes: c.probes}
 	return o.of(ctx, func() error {
-		err := r.Exchange(ctx, c, unmarshalInto)
+		err := r.Exchange(ctx, c, c.Alone, unmarshalInto)
 		_, code := r.Failed()
 		if hintsAt([]byte(code)) { // the receiver may take errors for values
 			c.client.hint()

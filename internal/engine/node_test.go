@@ -29,7 +29,8 @@ func TestPoolOfANodeThatHasLeft(t *testing.T) {
 	p, used, closed := n.storePool(asReplica, nil)
 	require.Equal(t, []bool{false, true}, []bool{used, closed})
 	require.NoError(t, p.Close())
-	require.ErrorIs(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")), cause.ErrRetired)
+	_, err := wire.Ask(t.Context(), p, []string{"GET", "k"}).Reply(0)
+	require.ErrorIs(t, err, cause.ErrRetired)
 }
 
 func TestAdmit(t *testing.T) {

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"github.com/redislanes/redislanes/internal/command"
-	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -83,14 +81,6 @@ func (g *dedicatedGroups) begin(commands [][]byte, bytes, asked int, probes bool
 	}
 }
 
-// waits returns how long the commands may wait for data, one after the other.
-func waits(commands [][]byte) (wait time.Duration) {
-	for _, encoded := range commands {
-		wait += min(command.Of(encoded).Waits(), command.Endless-wait)
-	}
-	return wait
-}
-
 // exchange sends the commands and returns their replies.
 func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request []byte) ([]byte, error) {
 	sent, asked := request, []bool(nil)
@@ -101,7 +91,7 @@ func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request 
 	if c.groups != nil && !c.Returned() { // else it fails, and may be later than its request
 		end = c.groups.begin(commands, len(sent), len(asked), c.probes)
 	}
-	replies, err := c.Exchange(ctx, sent, waits(commands))
+	replies, err := c.Exchange(ctx, sent)
 	replies = without(replies, asked)
 	if err != nil {
 		c.seen.failed(commands, replies, err, c.Address())

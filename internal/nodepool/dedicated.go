@@ -3,14 +3,10 @@ package nodepool
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
-
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -18,7 +14,7 @@ import (
 )
 
 // A Dedicated is a connection that one user has for itself until [Dedicated.Return], for
-// transactions and blocking commands. It is a radix.Conn.
+// transactions and blocking commands.
 //
 // It is for one goroutine at a time. Nothing breaks if several use it, but a
 // connection on which commands were under way at the same time gets no other user.
@@ -30,8 +26,6 @@ type Dedicated struct {
 	underWay int // requests that wait for replies
 	usage    usage
 }
-
-var _ radix.Conn = (*Dedicated)(nil)
 
 func newDedicated(m *member) *Dedicated { return &Dedicated{member: m} }
 
@@ -52,7 +46,7 @@ func (c *Dedicated) Return() {
 	}
 }
 
-// Close closes the connection; part of radix.Conn. It must still be returned. After that, Close
+// Close closes the connection. It must still be returned. After that, Close
 // does nothing.
 func (c *Dedicated) Close() error {
 	c.mu.Lock()
@@ -65,39 +59,16 @@ func (c *Dedicated) Close() error {
 	return c.member.lane.Close()
 }
 
-// Addr returns the server's address; part of radix.Conn.
-func (c *Dedicated) Addr() net.Addr { return wire.NetAddr(c.Address()) }
-
 // Address returns the server's address, host:port.
 func (c *Dedicated) Address() string { return c.member.lane.Address() }
 
-// Do performs the action on this connection; part of radix.Conn.
-func (c *Dedicated) Do(ctx context.Context, action radix.Action) error {
-	return bridge.Perform(ctx, action, c)
-}
-
-// EncodeDecode sends what marshal encodes, which must be whole commands, and
-// decodes their replies as [bridge.UnmarshalNamed] does; part of radix.Conn.
-func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := bridge.AppendRequest(nil, marshal)
-	if err != nil || len(request) == 0 {
-		return err
-	}
-	replies, err := c.Exchange(ctx, request, waitOf(request, (command.Command).Waits))
-	if err != nil {
-		return err
-	}
-	return bridge.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
-}
-
 // Exchange sends a request of encoded commands, whatever they do to the connection but for
 // those that have no replies or many ([cause.ErrUnanswered]), and returns
-// their replies as they came, one behind the other, also those that are errors. wait is how long
-// the commands may wait for data. If some have no reply, it
+// their replies as they came, one behind the other, also those that are errors. If some have no reply, it
 // returns the replies before the first of them, and what became of that one: an error
 // that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome. If it wraps ErrNotSent
 // and there are no replies, no command was sent.
-func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Duration) (replies []byte, err error) {
+func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
 	batch := new(wire.Batch)
 	batch.Reset(wire.NewCall(), request)
 	var commands []command.Command
@@ -112,7 +83,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte, wait time.Dura
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
-	if err := c.begin(wait); err != nil {
+	if err := c.begin(waitOf(commands)); err != nil {
 		return nil, wire.NameCommand(err, request, c.Address())
 	}
 	wire.RoundTrip(ctx, c.member, batch)
@@ -145,11 +116,11 @@ func (m *member) expectWait(wait time.Duration, behind bool) {
 	m.quietUntil.Store(&until)
 }
 
-// waitOf returns how long the commands of the request may wait for data, one after the other.
-func waitOf(request []byte, of func(command.Command) time.Duration) (wait time.Duration) {
-	_, _ = wire.Commands(request, func(from, to int) {
-		wait += min(of(command.Of(request[from:to])), command.Endless-wait)
-	})
+// waitOf returns how long the commands may wait for data, one after the other.
+func waitOf(commands []command.Command) (wait time.Duration) {
+	for _, c := range commands {
+		wait += min(c.Waits(), command.Endless-wait)
+	}
 	return wait
 }
 
@@ -197,7 +168,7 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 		replies = append(replies, reply...)
 	}
 	if err != nil {
-		return replies, bridge.AfterContext(err)
+		return replies, err
 	}
 	if c.underWay == 0 {
 		c.member.quietUntil.Store(nil)

@@ -37,15 +37,6 @@ const (
 	// a log. Then it leaves them behind.
 	ClosePatience = 3 * time.Second
 
-	// drainTime bounds how long CloseDrained waits for calls. radix's Sentinel closes pools
-	// within a check of the topology, which has five seconds in all.
-	drainTime = time.Second
-
-	// lateCalls is how long a pool that is being closed takes new calls: radix's Sentinel and
-	// Cluster take a pool out of use before they close it, but callers may have chosen it a
-	// moment before.
-	lateCalls = 10 * time.Millisecond
-
 	// quietTime is how long a connection is idle before its background goroutine listens on
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second

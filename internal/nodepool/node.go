@@ -11,7 +11,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -42,7 +41,6 @@ type server struct {
 	dialer  lanes.Dialer
 	purpose wire.Purpose
 	journal *guard.Journal
-	calls   *gate.Gate // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
 }
 
 // NewFor returns a node for the server at addr, host:port, with the defaults for a server
@@ -251,33 +249,3 @@ func (n *Node) String() string { return "pool.Pool{" + n.main.Kind + ", " + n.ad
 
 // Format prints String for every verb: fmt would read fields that are changing.
 func (n *Node) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, n.String()) }
-
-// CloseDrained is Close that lets calls of Do end first, for a second at most, also
-// those that wait for a connection. Calls that come in the first 10 ms are served, later
-// ones refused with ErrClosed.
-func (n *Node) CloseDrained() error {
-	n.drainCalls()
-	return n.Close()
-}
-
-func (n *Node) drainCalls() {
-	late := time.NewTimer(lateCalls)
-	defer late.Stop()
-	select {
-	case <-late.C:
-	case <-n.main.ctx.Done(): // it is closed already
-		return
-	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		n.calls.Close()
-	}()
-	limit := time.NewTimer(drainTime - lateCalls)
-	defer limit.Stop()
-	select {
-	case <-drained:
-	case <-limit.C:
-	case <-n.main.ctx.Done():
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -101,14 +100,4 @@ func TestNil(t *testing.T) {
 		}
 		require.NoError(t, p.Close())
 	}
-}
-
-// TestAddressesWithPasswords: a URL in place of an address is refused, without its password.
-func TestAddressesWithPasswords(t *testing.T) {
-	t.Parallel()
-	_, err := Dial(t.Context(), Settings{}, lanes.Dialer{}, "redis://:canary@h:1")
-	require.ErrorContains(t, err, "Dialer.Password")
-	require.NotContains(t, err.Error(), "canary")
-	_, err = NewFor(Settings{}, lanes.Dialer{Protocol: 7}, wire.Purpose{}, "127.0.0.1:1", nil)
-	require.ErrorContains(t, err, "Protocol = 7")
 }

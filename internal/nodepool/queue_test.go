@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -145,9 +144,9 @@ func TestDeadlineInTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.kind, time.Second)
 				do := func(ctx context.Context) error {
-					r, err := bridge.Encode(radix.Cmd(nil, "INCR", "k"))
-					require.NoError(t, err)
-					return r.Exchange(ctx, markedSlow{w.Node, c.slow}, nil)
+					to := w.Node.radix()
+					to.Submitter = markedSlow{w.Node, c.slow}
+					return to.Do(ctx, radix.Cmd(nil, "INCR", "k"))
 				}
 				var callers sync.WaitGroup
 				for range c.holds {

@@ -151,13 +151,13 @@ func TestNobodyInherits(t *testing.T) {
 // somebody sets, and is never in the past because of a timeout of centuries.
 func TestWaitsAreNoTimesOfDay(t *testing.T) {
 	for _, timeouts := range [][]string{{"60", "1"}, {"0"}, {"1", "0", "1", "0"}, {"9000000000"}, {"9000000000", "9000000000"}} {
-		var request []byte
+		var commands []command.Command
 		for _, timeout := range timeouts {
-			request = resp.AppendCommand(request, "BLPOP", "k", timeout)
+			commands = append(commands, command.Of(resp.AppendCommand(nil, "BLPOP", "k", timeout)))
 		}
 		m := new(member)
 		require.False(t, m.mayBeQuiet())
-		m.expectWait(waitOf(request, (command.Command).Waits), false)
+		m.expectWait(waitOf(commands), false)
 		require.True(t, m.mayBeQuiet(), timeouts)
 		if until := *m.quietUntil.Load(); timeouts[0] == "60" {
 			require.NotEqual(t, until.Round(0), until, "without a monotonic clock")
