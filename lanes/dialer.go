@@ -58,8 +58,7 @@ type Dialer struct {
 
 	// Timeout bounds Credentials, connecting, the TLS handshake and authentication
 	// together. A call of Credentials or NetDial that lasts 100 ms longer is left behind.
-	// Default 5 s, at least 1 ms. If an address of a name does not answer within
-	// 300 ms, the name's next address is dialled beside it.
+	// Default 5 s, at least 1 ms.
 	Timeout time.Duration
 
 	// WriteTimeout is how long the socket may refuse to accept bytes before

@@ -62,12 +62,6 @@ var connections = []promise{
 		{fault: "over RESP3, a user without a password has the rights of default", at: "internal/wire.dialer.greetings",
 			by: instead("user+d.Password", "d.Password"), tests: "./internal/wire TestHandshakeSendsWhatWasAskedFor"},
 	}},
-	{"a dead address of a name does not use up the dial", []mutant{
-		{fault: "the next address of a name waits for a dead one", at: "internal/wire.nextAddress",
-			by: value("time.Hour"), tests: "./internal/wire TestDialAny"},
-		{fault: "connections to further addresses of a name stay open", at: "internal/wire.dialAny",
-			by: drop("late.conn.Close"), tests: "./internal/wire TestDialAny"},
-	}},
 	{"a connection is replaced before its token ends", []mutant{
 		{fault: "the token of a connection expires", at: "internal/nodepool.Pool.inspect",
 			by: drop("rotateLocked"), tests: "./cluster TestNoConnectionOutlivesItsToken"},

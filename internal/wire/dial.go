@@ -57,7 +57,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 		}
 	}
 	if d.NetDial == nil {
-		d.NetDial = dialerOf(&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)})
+		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
 	}
 	d.Limits = resp.WithDefaults(d.Limits)
 	return d

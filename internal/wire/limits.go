@@ -31,10 +31,6 @@ const (
 	// server has hung up.
 	idleLeast = time.Millisecond
 
-	// nextAddress is how long an address of a name may take to answer until the next one is
-	// dialled beside it, as in package net for addresses of the other family.
-	nextAddress = 300 * time.Millisecond
-
 	// endPatience is how long something may go on that should have ended: a user's function
 	// after its context, and the reads of a connection whose writes fail.
 	endPatience = 100 * time.Millisecond
