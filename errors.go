@@ -52,7 +52,7 @@ var (
 var ErrRefused = errors.New("refused by the server")
 
 var (
-	// ErrExhausted says that the pool has no free connection, and that FailFast is set or
+	// ErrExhausted says that the pool has no free connection, and that none may be waited for or
 	// MaxWaiters callers wait already. It wraps ErrNotSent.
 	ErrExhausted = fmt.Errorf("pool exhausted: %w", ErrNotSent)
 

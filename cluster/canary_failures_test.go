@@ -141,7 +141,7 @@ func actions(key, value string) map[string]radix.Action {
 func exhaust(t *testing.T, mine *coalMine, config cluster.Config) {
 	t.Helper()
 	for name, kind := range map[string]pool.Config{
-		"fail fast": pool.Fixed{Size: 1, Options: pool.Options{FailFast: true}},
+		"fail fast": pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: -1}},
 		"waiters":   pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: 1}},
 		"laned":     pool.Laned{Lanes: 1, MaxInFlight: 1, Options: pool.Options{MaxWaiters: 1}},
 	} {

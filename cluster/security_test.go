@@ -175,8 +175,8 @@ func TestNarrowACL(t *testing.T) {
 
 	user.NoSetInfo = true
 	for name, c := range map[string]pool.Config{
-		"laned": pool.Laned{Options: pool.Options{PingEvery: 10 * time.Millisecond}},
-		"fixed": pool.Fixed{Size: 2, Options: pool.Options{PingEvery: 10 * time.Millisecond}},
+		"laned": pool.Laned{},
+		"fixed": pool.Fixed{Size: 2},
 	} {
 		client := open(t, cluster.Config{Dialer: user, NoIdentity: true, Pool: c, RefreshEvery: 50 * time.Millisecond}, real.Addrs())
 		began := client.Stats().Refreshes

@@ -160,7 +160,7 @@ func (e *expiry) failedNone(t *testing.T) {
 
 // aging returns clients of all kinds, with connections of some age at most.
 func aging(age time.Duration) map[string]cluster.Config {
-	o, failFast := pool.Options{MaxAge: age}, pool.Options{MaxAge: age, FailFast: true}
+	o, failFast := pool.Options{MaxAge: age}, pool.Options{MaxAge: age, MaxWaiters: -1}
 	return map[string]cluster.Config{
 		"laned":    {Pool: pool.Laned{Options: o}},
 		"fixed":    {Pool: pool.Fixed{Size: 8, Options: o}},

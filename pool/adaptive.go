@@ -36,5 +36,5 @@ func (a Adaptive) settings() (nodepool.Settings, error) {
 	s := a.with(nodepool.Settings{Kind: nodepool.KindAdaptive, Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout})
 	d := s.WithDefaults(false)
 	return s, cmp.Or(inRange("Adaptive", "Min", d.Min, mostConnections), inRange("Adaptive", "Max", d.Max, mostConnections),
-		validateOptions("Adaptive", d), inOrder("Adaptive", "Min", d.Min, "Max", d.Max, d.IdleTimeout))
+		inOrder(d.Min, d.Max), idleTimeout("Adaptive", d.IdleTimeout), validateOptions("Adaptive", d))
 }

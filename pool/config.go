@@ -37,12 +37,9 @@ func Validate(c Config) error {
 // Options are the settings that all kinds of pool have.
 type Options struct {
 	// MaxWaiters is how many batches may wait for a connection. Further ones fail with
-	// redislanes.ErrExhausted. Default 65,536, at most 1,048,576.
+	// redislanes.ErrExhausted. Default 65,536, at most 1,048,576. Negative: none waits for a
+	// connection that another one uses.
 	MaxWaiters int
-
-	// FailFast makes batches fail with redislanes.ErrExhausted if all connections are in use,
-	// instead of waiting.
-	FailFast bool
 
 	// StallTimeout is how long the server may be silent on all connections while batches are
 	// in flight. Then the pool closes the connections, except dedicated ones on which no reply is
@@ -87,11 +84,6 @@ type Options struct {
 	// If all lanes are in doubt and no more may be opened, all are used.
 	PauseTimeout time.Duration
 
-	// PingEvery is how long a connection is idle before the pool sends it a PING. StallTimeout
-	// and PauseTimeout apply to a PING without an answer as to a batch. Default 10 s, at least
-	// 10 ms; negative for never.
-	PingEvery time.Duration
-
 	// A connection gets no more batches once it is MaxAge old, minus a random time of up to a
 	// tenth. The pool closes it when nothing is in flight on it, or when its user has returned
 	// it. No command gets an unknown outcome by that. At most one connection in ten,
@@ -99,20 +91,11 @@ type Options struct {
 	// for servers and balancers that cut old connections, and for certificates, passwords and
 	// tokens that change. Default 0, which means no limit; at least 1 s.
 	MaxAge time.Duration
-
-	// MinBackoff and MaxBackoff bound the wait before the pool dials again after a failure. It
-	// is a random time up to MinBackoff, doubled for each failure in a row, and at most
-	// MaxBackoff. While the server is down it is at most half of the time that it has been down, or
-	// MinBackoff if that is more. After a final refusal, such as a wrong password, it is half of
-	// MaxBackoff to MaxBackoff. While the server answers that it runs a script or loads its data, it
-	// is at most 100 ms, or MinBackoff if that is more. Defaults 10 ms and 1 s, at least 1 ms.
-	MinBackoff, MaxBackoff time.Duration
 }
 
 // with adds the options to the settings.
 func (o Options) with(s nodepool.Settings) nodepool.Settings {
-	s.MaxWaiters, s.FailFast = o.MaxWaiters, o.FailFast
-	s.StallTimeout, s.PauseTimeout, s.PingEvery, s.MaxAge = o.StallTimeout, o.PauseTimeout, o.PingEvery, o.MaxAge
-	s.MinBackoff, s.MaxBackoff = o.MinBackoff, o.MaxBackoff
+	s.MaxWaiters, s.FailFast = max(0, o.MaxWaiters), o.MaxWaiters < 0
+	s.StallTimeout, s.PauseTimeout, s.MaxAge = o.StallTimeout, o.PauseTimeout, o.MaxAge
 	return s
 }

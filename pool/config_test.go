@@ -31,9 +31,6 @@ func TestDefaults(t *testing.T) {
 		{Adaptive{Min: 2, Max: 5}, false, 2, 5},
 		{Laned{}, false, 4, 4},
 		{Laned{Lanes: 16}, false, 16, 16},
-		{Laned{MaxLanes: 16}, false, 4, 16},
-		{Laned{MaxLanes: 2}, false, 2, 2},
-		{Laned{Lanes: 1, MaxLanes: 8}, false, 1, 8},
 	} {
 		set, err := c.config.settings()
 		require.NoError(t, err)
@@ -60,33 +57,24 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Adaptive{Min: 9, Max: 8}, "Adaptive.Min = 9 is more than Max = 8"},
 		{Adaptive{IdleTimeout: -time.Second}, "Adaptive.IdleTimeout = -1s"},
 		{Laned{Lanes: -1}, "Laned.Lanes = -1"},
-		{Laned{MaxLanes: -1}, "Laned.MaxLanes = -1"},
-		{Laned{Lanes: 9, MaxLanes: 8}, "Laned.Lanes = 9 is more than MaxLanes = 8"},
 		{Laned{IdleTimeout: -time.Second}, "Laned.IdleTimeout = -1s"},
-		{Laned{MaxQueuedBytes: -1}, "pool: Laned.MaxQueuedBytes = -1: must not be negative"},
-		{Laned{MaxQueuedBytes: 2e9}, "pool: Laned.MaxQueuedBytes = 2000000000: must be at most 1073741824"},
 		{Fixed{Options: Options{MaxAge: time.Second - 1}}, "Fixed.MaxAge = 999.999999ms: must be at least 1s"},
 		{Laned{Options: Options{MaxAge: -1}}, "Laned.MaxAge = -1ns: must be at least 1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
 		{Laned{MaxDedicated: -1}, "Laned.MaxDedicated = -1"},
 		{Laned{SlowLanes: 1025}, "Laned.SlowLanes = 1025: must be at most 1024"},
-		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},
 		{Fixed{Size: 1e9}, "Fixed.Size = 1000000000: must be at most 65536"},
 		{Adaptive{Min: 1e9, Max: 2e9}, "Adaptive.Min = 1000000000: must be at most 65536"},
 		{Adaptive{Max: 1e9}, "Adaptive.Max = 1000000000: must be at most 65536"},
 		{Laned{Lanes: 1e9}, "Laned.Lanes = 1000000000: must be at most 1024"},
-		{Laned{MaxLanes: 1025}, "Laned.MaxLanes = 1025: must be at most 1024"},
 		{Laned{SlowLanes: 1e9}, "Laned.SlowLanes = 1000000000: must be at most 1024"},
 		{Laned{MaxDedicated: 65537}, "Laned.MaxDedicated = 65537: must be at most 65536"},
 		{Laned{MaxInFlight: 1e9}, "Laned.MaxInFlight = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{MaxWaiters: 1e9}}, "Fixed.MaxWaiters = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
-		{Fixed{Options: Options{PingEvery: 5}}, "Fixed.PingEvery = 5ns: must be at least 10ms, or negative for never"},
-		{Fixed{Options: Options{MinBackoff: 10}}, "Fixed.MinBackoff = 10ns: must be at least 1ms (a number without a unit"},
 		{Laned{IdleTimeout: 30}, "Laned.IdleTimeout = 30ns: must be at least 1ms"},
 		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 16ms"},
 		{Fixed{Options: Options{StallTimeout: 16*time.Millisecond - 1}}, "must be at least 16ms"},
-		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MaxBackoff = 1s: must be at least MinBackoff, which is 1m0s: raise it, or lower MinBackoff"},
 	} {
 		require.ErrorContains(t, Validate(c.config), c.want)
 	}
@@ -95,26 +83,21 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 // TestSettings: what a user sets is what the pool is given.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	o := Options{
-		MaxWaiters: 1, FailFast: true, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, PingEvery: 3 * time.Second,
-		MaxAge: 4 * time.Second, MinBackoff: 5 * time.Second, MaxBackoff: 6 * time.Second,
-	}
-	same := nodepool.Settings{
-		MaxWaiters: 1, FailFast: true, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, PingEvery: 3 * time.Second,
-		MaxAge: 4 * time.Second, MinBackoff: 5 * time.Second, MaxBackoff: 6 * time.Second,
-	}
+	o := Options{MaxWaiters: 1, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, MaxAge: 4 * time.Second}
+	same := nodepool.Settings{MaxWaiters: 1, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, MaxAge: 4 * time.Second}
 	fixed, adaptive, laned := same, same, same
 	fixed.Kind, fixed.Max = nodepool.KindFixed, 7
 	adaptive.Kind, adaptive.Min, adaptive.Max, adaptive.IdleTimeout = nodepool.KindAdaptive, 8, 9, 10*time.Second
-	laned.Kind, laned.Min, laned.Max, laned.IdleTimeout = nodepool.KindLaned, 11, 12, 13*time.Second
-	laned.SlowLanes, laned.MaxInFlight, laned.MaxQueued, laned.MaxDedicated = 14, 15, 16, 17
+	laned.Kind, laned.Max, laned.IdleTimeout = nodepool.KindLaned, 12, 13*time.Second
+	laned.SlowLanes, laned.MaxInFlight, laned.MaxDedicated = 14, 15, 17
 	for _, c := range []struct {
 		set  Config
 		want nodepool.Settings
 	}{
 		{Fixed{Size: 7, Options: o}, fixed},
 		{Adaptive{Min: 8, Max: 9, IdleTimeout: 10 * time.Second, Options: o}, adaptive},
-		{&Laned{Lanes: 11, MaxLanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxQueuedBytes: 16, MaxDedicated: 17, Options: o}, laned},
+		{&Laned{Lanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxDedicated: 17, Options: o}, laned},
+		{Fixed{Options: Options{MaxWaiters: -1}}, nodepool.Settings{Kind: nodepool.KindFixed, FailFast: true}},
 		{Laned{SlowLanes: -1}, nodepool.Settings{Kind: nodepool.KindLaned, SlowLanes: -1}},
 	} {
 		got, err := nodepool.Of(c.set)

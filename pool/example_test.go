@@ -101,7 +101,7 @@ func ExampleLaned() {
 	}
 	defer server.Close()
 	ctx := context.Background()
-	client, err := cluster.Config{Pool: pool.Laned{Lanes: 2, MaxLanes: 8}}.New(ctx, server.Addrs())
+	client, err := cluster.Config{Pool: pool.Laned{Lanes: 2}}.New(ctx, server.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -111,6 +111,6 @@ func ExampleLaned() {
 		log.Fatal(err)
 	}
 	s := client.Stats().Nodes[0].Pool
-	fmt.Println(n, s.Kind, s.Target, "of", s.Size)
-	// Output: 3 laned 2 of 8
+	fmt.Println(n, s.Kind, s.Size)
+	// Output: 3 laned 2
 }

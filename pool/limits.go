@@ -10,9 +10,8 @@ const (
 	// The set of lanes is copied when one joins.
 	mostLanes = 1 << 10 // 1,024
 
-	mostWaiters     = 1 << 20 // 1,048,576
-	mostInFlight    = 1 << 20 // 1,048,576
-	mostQueuedBytes = 1 << 30 // 1 GiB
+	mostWaiters  = 1 << 20 // 1,048,576
+	mostInFlight = 1 << 20 // 1,048,576
 )
 
 // The least that times may be, where it is more than the least of every setting.
@@ -20,8 +19,4 @@ const (
 	// leastAge is the least MaxAge: a connection that lives for less costs more than it is
 	// used.
 	leastAge = time.Second
-
-	// leastPing is the least PingEvery. A server with more connections than that allows would
-	// have nothing else to do.
-	leastPing = 10 * time.Millisecond
 )

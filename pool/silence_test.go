@@ -163,7 +163,6 @@ var silentKinds = map[string]struct {
 	"laned, 200 callers":      {pool.Laned{}, 200},
 	"laned, in turn":          {pool.Laned{Strategy: lanes.RoundRobin}, 8},
 	"laned, one lane":         {pool.Laned{Lanes: 1}, 8},
-	"laned, 1 to 8 lanes":     {pool.Laned{Lanes: 1, MaxLanes: 8}, 8},
 	"fixed, more than in use": {pool.Fixed{Size: 50}, 8},
 	"fixed, all in use":       {pool.Fixed{Size: 8}, 8},
 	"fixed, one connection":   {pool.Fixed{Size: 1}, 1},
@@ -308,7 +307,7 @@ func TestFailFastWhileSilent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := new(network)
-		p := n.pool(t, pool.Fixed{Size: 1, Options: pool.Options{FailFast: true}})
+		p := n.pool(t, pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: -1}})
 		require.NoError(t, count(p, time.Second))
 		n.hold(writes)
 		for range 2 {

@@ -15,18 +15,12 @@ func validateOptions(kind string, s nodepool.Settings) error {
 	if err := cmp.Or(
 		setting.Duration("pool: "+kind+".StallTimeout", s.StallTimeout, nodepool.LeastStallTimeout, 0, "or a healthy server's pauses count as stalls"),
 		setting.Duration("pool: "+kind+".PauseTimeout", s.PauseTimeout, setting.Least, 0, ""),
-		setting.DurationOrNone("pool: "+kind+".PingEvery", s.PingEvery, leastPing, 0, "never"),
 		setting.Duration("pool: "+kind+".MaxAge", s.MaxAge, leastAge, 0, "or 0 for none"),
-		setting.Duration("pool: "+kind+".MinBackoff", s.MinBackoff, setting.Least, 0, ""),
-		setting.Duration("pool: "+kind+".MaxBackoff", s.MaxBackoff, setting.Least, 0, ""),
 	); err != nil {
 		return err
 	}
 	if s.PauseTimeout < s.StallTimeout {
 		return fmt.Errorf("pool: %s.PauseTimeout = %v: must be at least StallTimeout, which is %v: raise it, or lower StallTimeout", kind, s.PauseTimeout, s.StallTimeout)
-	}
-	if s.MinBackoff > s.MaxBackoff {
-		return fmt.Errorf("pool: %s.MaxBackoff = %v: must be at least MinBackoff, which is %v: raise it, or lower MinBackoff", kind, s.MaxBackoff, s.MinBackoff)
 	}
 	return inRange(kind, "MaxWaiters", s.MaxWaiters, mostWaiters)
 }
@@ -41,10 +35,13 @@ func inRange(kind, field string, value, most int) error {
 	return nil
 }
 
-// inOrder checks a range, and the time after which it shrinks.
-func inOrder(kind, from string, low int, to string, high int, idle time.Duration) error {
-	if low > high {
-		return fmt.Errorf("pool: %s.%s = %d is more than %s = %d", kind, from, low, to, high)
+func inOrder(least, most int) error {
+	if least > most {
+		return fmt.Errorf("pool: Adaptive.Min = %d is more than Max = %d", least, most)
 	}
-	return setting.Duration("pool: "+kind+".IdleTimeout", idle, setting.Least, 0, "")
+	return nil
+}
+
+func idleTimeout(kind string, d time.Duration) error {
+	return setting.Duration("pool: "+kind+".IdleTimeout", d, setting.Least, 0, "")
 }

@@ -56,7 +56,7 @@ func (o Options) config() (c cluster.Config, addrs []string, err error) {
 	if c.Sentinel != nil {
 		c.Sentinel.Dialer = o.dialer(c.Sentinel.Dialer, o.SentinelAuth)
 	}
-	c.Pool, c.Logger = pool.Laned{MaxLanes: o.PoolSize}, o.Logger
+	c.Pool, c.Logger = pool.Laned{Lanes: o.PoolSize}, o.Logger
 	return c, addrs, cmp.Or(err, o.Startup.validate(), o.validate(c))
 }
 

@@ -119,7 +119,7 @@ func TestSettingsAreNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	for want, set := range map[string]func(o *Options){
 		"want SINGLE, CLUSTER or SENTINEL":                                         func(o *Options) { o.Type = "MEMCACHE" },
-		"Options.PoolSize: pool: Laned.MaxLanes = 5000: must be at most 1024":      func(o *Options) { o.PoolSize = 5000 },
+		"Options.PoolSize: pool: Laned.Lanes = 5000: must be at most 1024":         func(o *Options) { o.PoolSize = 5000 },
 		"Options.Timeout or Auth: lanes: Dialer.Timeout = 10ns":                    func(o *Options) { o.Timeout = 10 },
 		`Options.Timeout or Auth: lanes: Dialer.Username = "u" without`:            func(o *Options) { o.Auth = "u:" },
 		"Options.Startup = {InitialInterval:-1s MaxInterval:0s MaxElapsedTime:0s}": func(o *Options) { o.Startup.InitialInterval = -time.Second },

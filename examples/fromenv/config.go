@@ -39,7 +39,10 @@ func (v *variables) config() (cluster.Config, error) {
 }
 
 func (v *variables) pool() pool.Config {
-	o := pool.Options{MaxWaiters: v.MaxWaiters, FailFast: v.PoolOnEmpty == "error"}
+	o := pool.Options{MaxWaiters: v.MaxWaiters}
+	if v.PoolOnEmpty == "error" {
+		o.MaxWaiters = -1
+	}
 	switch v.Pool {
 	case "fixed":
 		return pool.Fixed{Size: v.PoolSize, Options: o}

@@ -251,7 +251,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{vars{"REDIS_POOL": "fixed"}, pool.Fixed{}},
 		{vars{"REDIS_POOL": "Fixed", "REDIS_POOL_SIZE": "7", "REDIS_POOL_ON_EMPTY_BEHAVIOR": "ERROR"},
-			pool.Fixed{Size: 7, Options: pool.Options{FailFast: true}}},
+			pool.Fixed{Size: 7, Options: pool.Options{MaxWaiters: -1}}},
 		{vars{"REDIS_POOL": "adaptive", "REDIS_POOL_SIZE": "7", "REDIS_POOL_MIN": "2", "REDIS_MAX_WAITERS": "9"},
 			pool.Adaptive{Min: 2, Max: 7, Options: pool.Options{MaxWaiters: 9}}},
 	} {

@@ -24,28 +24,21 @@ type poolSettings struct {
 	Max         int           `name:"pool-max" help:"Adaptive: most. Default as for --pool-size."`
 	IdleTimeout time.Duration `name:"pool-idle-timeout" help:"Adaptive and laned: how long there must be little load until connections are closed. Default 10s."`
 
-	Lanes          int    `name:"lanes" help:"Laned: how many, or the least. Default 4."`
-	MaxLanes       int    `name:"max-lanes" help:"Laned: most. Default as many as --lanes."`
-	Strategy       string `name:"lane-strategy" enum:"first-fit,round-robin,least-used,affinity,power-of-two" default:"first-fit" help:"Laned: how one is chosen: first-fit, round-robin, least-used, affinity or power-of-two."`
-	SlowLanes      int    `name:"slow-lanes" help:"Laned: how many for slow commands; negative for none. Default 2."`
-	MaxInFlight    int    `name:"max-in-flight" help:"Laned: batches in flight on one, at most. Default 1024."`
-	MaxQueuedBytes int    `name:"max-queued-bytes" help:"Laned: bytes that wait to be written on one, at most. Default 8 MiB."`
-	MaxDedicated   int    `name:"max-dedicated" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
+	Lanes        int    `name:"lanes" help:"Laned: how many. Default 4."`
+	Strategy     string `name:"lane-strategy" enum:"first-fit,round-robin,least-used,affinity,power-of-two" default:"first-fit" help:"Laned: how one is chosen: first-fit, round-robin, least-used, affinity or power-of-two."`
+	SlowLanes    int    `name:"slow-lanes" help:"Laned: how many for slow commands; negative for none. Default 2."`
+	MaxInFlight  int    `name:"max-in-flight" help:"Laned: batches in flight on one, at most. Default 1024."`
+	MaxDedicated int    `name:"max-dedicated" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
 
-	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection. Default 65536."`
-	FailFast     bool          `name:"fail-fast" help:"Fail when all connections are in use, instead of waiting."`
+	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection; negative for none. Default 65536."`
 	StallTimeout time.Duration `name:"stall-timeout" help:"How long a node may be silent until its connections are closed. Default 3s."`
 	PauseTimeout time.Duration `name:"pause-timeout" help:"The same for one connection, while the node answers on others. Default 10s."`
-	PingEvery    time.Duration `name:"ping-every" help:"How long a connection is idle until it is sent a PING; negative for never. Default 10s."`
 	MaxAge       time.Duration `name:"max-age" help:"How long a connection is used, for balancers, and for --tls-cert and --password-file that change; at least 1s. Default: as long as it works."`
-	MinBackoff   time.Duration `name:"min-backoff" help:"Least wait before a node is dialled again. Default 10ms."`
-	MaxBackoff   time.Duration `name:"max-backoff" help:"Most. Default 1s."`
 }
 
 func (p *poolSettings) config() (pool.Config, error) {
 	o := pool.Options{
-		MaxWaiters: p.MaxWaiters, FailFast: p.FailFast, StallTimeout: p.StallTimeout, PauseTimeout: p.PauseTimeout,
-		PingEvery: p.PingEvery, MaxAge: p.MaxAge, MinBackoff: p.MinBackoff, MaxBackoff: p.MaxBackoff,
+		MaxWaiters: p.MaxWaiters, StallTimeout: p.StallTimeout, PauseTimeout: p.PauseTimeout, MaxAge: p.MaxAge,
 	}
 	var c pool.Config
 	switch p.Kind {
@@ -55,8 +48,8 @@ func (p *poolSettings) config() (pool.Config, error) {
 		c = pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: o}
 	default:
 		c = pool.Laned{
-			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, Strategy: strategies[p.Strategy],
-			SlowLanes: p.SlowLanes, MaxInFlight: p.MaxInFlight, MaxQueuedBytes: p.MaxQueuedBytes, MaxDedicated: p.MaxDedicated, Options: o,
+			Lanes: p.Lanes, IdleTimeout: p.IdleTimeout, Strategy: strategies[p.Strategy],
+			SlowLanes: p.SlowLanes, MaxInFlight: p.MaxInFlight, MaxDedicated: p.MaxDedicated, Options: o,
 		}
 	}
 	return c, pool.Validate(c)
@@ -81,11 +74,9 @@ func (p *poolSettings) check() error {
 	}
 	if p.Kind != "laned" {
 		without(p.Lanes != 0, "lanes", "laned")
-		without(p.MaxLanes != 0, "max-lanes", "laned")
 		without(p.Strategy != "first-fit", "lane-strategy", "laned")
 		without(p.SlowLanes != 0, "slow-lanes", "laned")
 		without(p.MaxInFlight != 0, "max-in-flight", "laned")
-		without(p.MaxQueuedBytes != 0, "max-queued-bytes", "laned")
 		without(p.MaxDedicated != 0, "max-dedicated", "laned")
 	}
 	return errors.Join(errs...)

@@ -25,7 +25,7 @@ import (
 var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
 	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-retry-window", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
-	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
+	"-max-waiters", "7", "-stall-timeout", "1s", "-pause-timeout", "2s", "-max-age", "1h",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
 }
 
@@ -49,8 +49,8 @@ func TestEveryFieldHasASetting(t *testing.T) {
 		"fixed":    {"-pool", "fixed", "-pool-size", "3"},
 		"adaptive": {"-pool", "adaptive", "-pool-min", "2", "-pool-max", "4", "-pool-idle-timeout", "6s"},
 		"laned": {
-			"-pool", "laned", "-lanes", "2", "-max-lanes", "5", "-lane-strategy", "round-robin", "-slow-lanes", "3",
-			"-max-in-flight", "99", "-max-queued-bytes", "1000", "-max-dedicated", "11", "-pool-idle-timeout", "6s",
+			"-pool", "laned", "-lanes", "2", "-lane-strategy", "round-robin", "-slow-lanes", "3",
+			"-max-in-flight", "99", "-max-dedicated", "11", "-pool-idle-timeout", "6s",
 		},
 	} {
 		s, err := parse(append(flags, everything...), io.Discard)

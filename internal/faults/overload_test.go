@@ -149,7 +149,7 @@ func TestExhausted(t *testing.T) {
 		kind  pool.Config
 		limit string
 	}{
-		"fail fast": {pool.Fixed{Size: 1, Options: pool.Options{FailFast: true}}, "1 connections in use"},
+		"fail fast": {pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: -1}}, "1 connections in use"},
 		"waiters":   {pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: 1}}, "1 callers waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {

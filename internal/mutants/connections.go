@@ -97,8 +97,6 @@ var connections = []promise{
 	{"statistics count replies of the server only, each once", []mutant{
 		{fault: "a command that is refused before it is sent is told as a success", at: "internal/bridge.Request.Exchange",
 			by: drop("len(r.ends)"), tests: "./internal/engine TestNodesRequestsAreTold"},
-		{fault: "batches on lanes that broke stay part of the load", at: "internal/wire.Lane.settle",
-			by: drop("l.load.remove"), tests: "./internal/nodepool TestLostLanesAreNoLoad"},
 		{fault: "error replies are not counted", at: "internal/wire.Lane.complete",
 			by: never("b.errors"), tests: "./internal/wire TestErrorRepliesAreCounted"},
 		{fault: "replies that we refuse count as the server's errors", at: "internal/wire.ErrorCount.add",

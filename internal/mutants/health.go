@@ -134,13 +134,7 @@ var health = []promise{
 		{fault: "a connection returned after Retire serves on", at: "internal/nodepool.Pool.drainLocked",
 			by: drop("leaveWhy"), tests: "./internal/nodepool TestReturnedAfterRetire"},
 	}},
-	{"a connection that a pool gives up is drained", []mutant{
-		{fault: "a lane that is taken away is cut", at: "internal/nodepool.sharedAccess.trimLocked",
-			by: instead("a.leaveLocked(m, errIdle, false)", "a.leaveLocked(m, errIdle, true)"), tests: "./internal/nodepool TestLanesAreDrained"},
-	}},
 	{"a pool shrinks slowly, by the load of its callers", []mutant{
-		{fault: "a pool shrinks by what it sees at the moment", at: "internal/nodepool.Pool.lookLocked",
-			by: instead("TakePeak", "Now"), tests: "./internal/nodepool TestBurstsBetweenLooks"},
 		{fault: "a connection counts as in use after its caller has the reply", at: "internal/nodepool.Pool.loadLocked",
 			by: always("InFlight"), tests: "./internal/nodepool TestLoadIsWhatIsInFlight"},
 		{fault: "a shrink leaves no room", at: "internal/nodepool.control.shrunk",

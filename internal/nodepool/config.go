@@ -82,11 +82,8 @@ func (s Settings) WithDefaults(inCluster bool) Settings {
 // withLanes has the defaults of a laned pool. Lanes are shared, so that their number
 // does not depend on where the server is.
 func (s Settings) withLanes() Settings {
-	if s.Max > 0 {
-		orDefault(&s.Min, min(defaultLanes, s.Max))
-	}
-	orDefault(&s.Min, defaultLanes)
-	orDefault(&s.Max, s.Min)
+	orDefault(&s.Max, defaultLanes)
+	s.Min = s.Max
 	orDefault(&s.MaxInFlight, defaultMaxInFlight)
 	orDefault(&s.MaxQueued, defaultMaxQueuedBytes)
 	orDefault(&s.MaxDedicated, DefaultSize)

@@ -26,7 +26,6 @@ import (
 // since the load was last high enough for that size.
 type control struct {
 	min, max int
-	depth    int           // load that one connection carries
 	fill     int           // percent; growTo, but for tests and dedicated connections
 	quiet    time.Duration // how long the load must be low
 
@@ -53,7 +52,7 @@ func (c *control) grow(s sample) (to int, why string) {
 	if c.target == c.min {
 		limit = 100
 	}
-	if c.target == c.max || s.open < c.target || 100*s.load <= limit*c.carries(c.target) {
+	if c.target == c.max || s.open < c.target || 100*s.load <= limit*c.target {
 		return c.target, ""
 	}
 	to = min(c.sized(s.load), c.max)
@@ -73,7 +72,7 @@ func (c *control) look(s sample) (to int, why string) {
 		return to, why
 	}
 	switch {
-	case 100*s.load >= c.shrinkBelow()*c.carries(c.target):
+	case 100*s.load >= c.shrinkBelow()*c.target:
 		c.low = false
 		return c.target, ""
 	case !c.low: // this peak may be the end of what was before
@@ -98,19 +97,14 @@ func (c *control) shrinkBelow() int {
 
 // shrunk returns the size for the highest load of the quiet time.
 func (c *control) shrunk() int {
-	if c.peak <= c.carries(c.min) {
+	if c.peak <= c.min {
 		return c.min
 	}
 	return max(c.sized(c.peak), c.min)
 }
 
 // sized returns how many connections the load fills to the wanted share.
-func (c *control) sized(load int) int {
-	full := c.fill * c.depth
-	return (100*load + full - 1) / full
-}
-
-func (c *control) carries(size int) int { return size * c.depth }
+func (c *control) sized(load int) int { return (100*load + c.fill - 1) / c.fill }
 
 // resize makes the size the wanted one.
 func (c *control) resize(to int) {

@@ -13,34 +13,30 @@ import (
 
 const quietInTests = 10 * time.Second
 
-func controlOf(min, max, depth, target int) control {
-	return control{min: min, max: max, depth: depth, fill: growTo, quiet: quietInTests, target: target}
+func controlOf(min, max, target int) control {
+	return control{min: min, max: max, fill: growTo, quiet: quietInTests, target: target}
 }
 
 func TestControlGrows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		what                  string
-		min, max, depth, size int
-		s                     sample
-		want                  int
-		why                   string
+		what           string
+		min, max, size int
+		s              sample
+		want           int
+		why            string
 	}{
-		{"one waits", 10, 100, 1, 10, sample{open: 10, load: 11, waiters: 1}, 15, redislanes.GrowWaiters},
-		{"all wait: one step for all", 10, 1000, 1, 15, sample{open: 15, load: 500, waiters: 485}, 667, redislanes.GrowWaiters},
-		{"not over Max", 10, 100, 1, 15, sample{open: 15, load: 500, waiters: 485}, 100, redislanes.GrowWaiters},
-		{"at Max", 10, 100, 1, 100, sample{open: 100, load: 500, waiters: 400}, 100, ""},
-		{"what was decided is yet to be dialled", 10, 100, 1, 50, sample{open: 49, load: 90, waiters: 40}, 50, ""},
-		{"nobody waits, over 90 %", 10, 100, 1, 40, sample{open: 40, load: 37}, 50, redislanes.GrowSaturation},
-		{"at 90 %", 10, 100, 1, 40, sample{open: 40, load: 36}, 40, ""},
-		{"Min may be used up", 10, 100, 1, 10, sample{open: 10, load: 10}, 10, ""},
-		{"the first connection", 0, 50, 1, 0, sample{open: 0, load: 1, waiters: 1}, 2, redislanes.GrowWaiters},
-		{"lanes that are not used up", 4, 16, 256, 4, sample{open: 4, load: 1024}, 4, ""},
-		{"lanes that are", 4, 16, 256, 4, sample{open: 4, load: 1025}, 6, redislanes.GrowSaturation},
-		{"lanes on which batches wait", 4, 16, 256, 6, sample{open: 6, load: 6 * 1024, waiters: 1}, 16, redislanes.GrowWaiters},
-		{"before the first lane is there", 4, 16, 256, 4, sample{open: 4, load: 100, waiters: 100}, 4, ""},
+		{"one waits", 10, 100, 10, sample{open: 10, load: 11, waiters: 1}, 15, redislanes.GrowWaiters},
+		{"all wait: one step for all", 10, 1000, 15, sample{open: 15, load: 500, waiters: 485}, 667, redislanes.GrowWaiters},
+		{"not over Max", 10, 100, 15, sample{open: 15, load: 500, waiters: 485}, 100, redislanes.GrowWaiters},
+		{"at Max", 10, 100, 100, sample{open: 100, load: 500, waiters: 400}, 100, ""},
+		{"what was decided is yet to be dialled", 10, 100, 50, sample{open: 49, load: 90, waiters: 40}, 50, ""},
+		{"nobody waits, over 90 %", 10, 100, 40, sample{open: 40, load: 37}, 50, redislanes.GrowSaturation},
+		{"at 90 %", 10, 100, 40, sample{open: 40, load: 36}, 40, ""},
+		{"Min may be used up", 10, 100, 10, sample{open: 10, load: 10}, 10, ""},
+		{"the first connection", 0, 50, 0, sample{open: 0, load: 1, waiters: 1}, 2, redislanes.GrowWaiters},
 	} {
-		law := controlOf(c.min, c.max, c.depth, c.size)
+		law := controlOf(c.min, c.max, c.size)
 		to, why := law.grow(c.s)
 		require.Equal(t, c.want, to, c.what)
 		require.Equal(t, c.why, why, c.what)
@@ -52,20 +48,18 @@ func TestControlGrows(t *testing.T) {
 func TestControlShrinks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		min, max, depth, size, high, low int
-		want                             int
+		min, max, size, high, low int
+		want                      int
 	}{
-		{10, 100, 1, 100, 90, 10, 10}, // Min carries it
-		{2, 100, 1, 100, 90, 10, 14},  // at 75 %
-		{2, 100, 1, 100, 90, 29, 39},
-		{2, 100, 1, 100, 90, 30, 100}, // not below 30 %
-		{2, 100, 1, 3, 2, 0, 2},
-		{0, 50, 1, 2, 1, 0, 0},
-		{4, 16, 256, 16, 4000, 1000, 4},
-		{4, 16, 256, 16, 4000, 1100, 6},
+		{10, 100, 100, 90, 10, 10}, // Min carries it
+		{2, 100, 100, 90, 10, 14},  // at 75 %
+		{2, 100, 100, 90, 29, 39},
+		{2, 100, 100, 90, 30, 100}, // not below 30 %
+		{2, 100, 3, 2, 0, 2},
+		{0, 50, 2, 1, 0, 0},
 	} {
 		now := time.Unix(1, 0)
-		law := controlOf(c.min, c.max, c.depth, c.size)
+		law := controlOf(c.min, c.max, c.size)
 		see := func(peak int) (int, string) {
 			now = now.Add(time.Second / 2)
 			return law.look(sample{now: now, open: c.size, load: peak})
@@ -93,13 +87,13 @@ type history []sample
 
 func (h history) wanted(c control) int {
 	s := h[len(h)-1]
-	limit := 0.9 * float64(c.target*c.depth)
+	limit := 0.9 * float64(c.target)
 	if c.target == c.min {
-		limit = float64(c.target * c.depth)
+		limit = float64(c.target)
 	}
 	fits := func(load int) int { // the smallest size with a saturation of 75 % or less
 		n := 0
-		for 4*load > 3*n*c.depth {
+		for 4*load > 3*n {
 			n++
 		}
 		return n
@@ -109,7 +103,7 @@ func (h history) wanted(c control) int {
 	}
 	// The quiet time begins with the first low load after one that was not.
 	began := len(h)
-	for began > 1 && 10*h[began-1].load < 3*c.target*c.depth {
+	for began > 1 && 10*h[began-1].load < 3*c.target {
 		began--
 	}
 	if began >= len(h)-1 || s.now.Sub(h[began].now) < c.quiet {
@@ -119,7 +113,7 @@ func (h history) wanted(c control) int {
 	for _, quiet := range h[began+1:] {
 		highest = max(highest, quiet.load)
 	}
-	if highest <= c.min*c.depth {
+	if highest <= c.min {
 		return c.min
 	}
 	return min(c.target, max(c.min, fits(highest)))
@@ -144,15 +138,15 @@ func randomLoad(r *rand.Rand, most int) func() int {
 	}
 }
 
-// TestControlIsItsModel: random loads, ranges and depths.
+// TestControlIsItsModel: random loads and ranges.
 func TestControlIsItsModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		now := time.Unix(1, 0)
 		least := r.IntN(10)
-		law := controlOf(least, least+1+r.IntN(60), 1+r.IntN(2)*r.IntN(300), least)
-		load := randomLoad(r, 80*law.depth)
+		law := controlOf(least, least+1+r.IntN(60), least)
+		load := randomLoad(r, 80)
 		seen := history{{now: now}}
 		for range 2000 {
 			now = now.Add(time.Duration(1+r.IntN(1000)) * time.Millisecond)
@@ -180,7 +174,7 @@ func TestControlDoesNotOscillate(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		now := time.Unix(1, 0)
 		least := r.IntN(20)
-		law := controlOf(least, least+1+r.IntN(100), 1+r.IntN(2)*r.IntN(300), 0)
+		law := controlOf(least, least+1+r.IntN(100), 0)
 		law.target = least + r.IntN(law.max-least+1)
 		look := func(peak int) string {
 			now = now.Add(time.Second / 2)
@@ -190,7 +184,7 @@ func TestControlDoesNotOscillate(t *testing.T) {
 			}
 			return why
 		}
-		load := randomLoad(r, 60*law.depth)
+		load := randomLoad(r, 60)
 		for range 1000 {
 			highest := law.peak
 			peak := load()
@@ -221,7 +215,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(mean), 3))
 			now := time.Unix(1, 0)
-			law := controlOf(1, 200, 1, 1)
+			law := controlOf(1, 200, 1)
 			resizes := 0
 			for range 3 * 3600 * 2 {
 				now = now.Add(time.Second / 2)

@@ -34,9 +34,6 @@ func (p *Pool) ownerOf(m *member) wire.Owner {
 	o := wire.Owner{Events: m, Errors: &p.errorReplies, Traffic: &p.traffic}
 	if p.shared() {
 		o.MaxQueued = p.MaxQueued
-		if p.Min < p.Max {
-			o.Load = &p.load
-		}
 	}
 	return o
 }

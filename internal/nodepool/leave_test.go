@@ -124,7 +124,7 @@ func TestConnectionsAreCountedOut(t *testing.T) {
 	for name, kind := range map[string]Config{
 		"fixed":    Fixed{Size: 4},
 		"adaptive": Adaptive{Min: 1, Max: 6, IdleTimeout: time.Second},
-		"laned":    Laned{Lanes: 2, MaxLanes: 4, MaxInFlight: 2, MaxDedicated: 3, IdleTimeout: time.Second},
+		"laned":    Laned{Lanes: 2, MaxInFlight: 2, MaxDedicated: 3, IdleTimeout: time.Second},
 	} {
 		for seed := range uint64(2) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {

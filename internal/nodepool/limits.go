@@ -50,13 +50,6 @@ const (
 
 // The counts of the package.
 const (
-	// laneDepth is the number of batches in flight at which a lane counts as fully used. It is
-	// half of what lanes.FirstFit packs onto a lane, so that FirstFit finds a lane to spill to
-	// before a range of lanes has grown as well as after it. With strategies that spread the
-	// load it bounds the queue before a batch. MaxInFlight, at which callers wait, is four
-	// times as much: lanes are added long before.
-	laneDepth = 256
-
 	// The saturations, in percent, at which a pool changes its size, see control.
 	growAbove   = 90 // at more than this, or when callers wait, the pool grows
 	growTo      = 75 // to a size at which the saturation is this

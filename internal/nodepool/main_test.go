@@ -132,7 +132,7 @@ type Adaptive struct {
 }
 
 type Laned struct {
-	Lanes, MaxLanes, SlowLanes                int
+	Lanes, SlowLanes                          int
 	MaxInFlight, MaxQueuedBytes, MaxDedicated int
 	IdleTimeout                               time.Duration
 	Strategy                                  lanes.Strategy
@@ -153,7 +153,7 @@ func (a Adaptive) settings() Settings {
 
 func (l Laned) settings() Settings {
 	s := l.Options
-	s.Kind, s.Min, s.Max, s.IdleTimeout, s.Strategy = KindLaned, l.Lanes, l.MaxLanes, l.IdleTimeout, l.Strategy
+	s.Kind, s.Max, s.IdleTimeout, s.Strategy = KindLaned, l.Lanes, l.IdleTimeout, l.Strategy
 	s.MaxInFlight, s.MaxQueued, s.MaxDedicated, s.SlowLanes = l.MaxInFlight, l.MaxQueuedBytes, l.MaxDedicated, l.SlowLanes
 	return s
 }

@@ -47,7 +47,6 @@ type Pool struct {
 	question func()         // withdraws the question to the server over a new connection; nil: none is out
 	failures guard.Throttle // of dials, for the log
 	size     controller     // how many connections are wanted
-	load     wire.Load      // of the lanes, if their number can change
 	renewals renewals
 	counters counters
 	retired  bool

@@ -9,8 +9,7 @@ import (
 )
 
 // Following the load has three steps. Noting: an exclusive pool counts connections
-// in use and their peak in becomeLocked, the lanes of a shared one count batches by
-// themselves. Deciding: control, which is pure, is asked at every wait and at every
+// in use and their peak in becomeLocked. Deciding: control, which is pure, is asked at every wait and at every
 // look. Doing: growLocked dials up to the target, trimLocked takes what is above it.
 
 // A controller is a control and what it is told.
@@ -19,7 +18,7 @@ type controller struct {
 	open    int // connections that serve: neither closed nor about to be
 	doubted int // connections in doubt, which do not serve
 	inUse   int // of the open ones, those that serve one caller
-	highest int // load since the last look; of a shared pool, when batches waited
+	highest int // load since the last look
 	grows   uint64
 	shrinks uint64
 	last    redislanes.Resize
@@ -33,10 +32,7 @@ func (s settings) controller() controller {
 	if s.Kind == kindDedicated {
 		fill = 100 // as many as are wanted: a spare one would rarely be used
 	}
-	depth := min(s.MaxInFlight, laneDepth)
-	return controller{control: control{
-		min: s.Min, max: s.Max, depth: depth, fill: fill, quiet: s.IdleTimeout, target: s.Min,
-	}}
+	return controller{control: control{min: s.Min, max: s.Max, fill: fill, quiet: s.IdleTimeout, target: s.Min}}
 }
 
 // becomeLocked changes what the connection is doing, and keeps count.
@@ -55,17 +51,17 @@ func (m *member) becomeLocked(to state) {
 // counted exactly. Above what the wanted size carries, the load need not be known so well.
 func (p *Pool) noteLoadLocked() {
 	c := &p.size
-	if !c.ranged() || c.highest > c.carries(c.target) {
+	if !c.ranged() || c.highest > c.target {
 		return
 	}
-	if c.inUse+p.load.Now()+p.queue.len() > c.highest {
+	if c.inUse+p.queue.len() > c.highest {
 		c.highest = max(c.highest, p.loadLocked())
 	}
 }
 
 // loadLocked returns the load of this moment. PINGs do not count.
 func (p *Pool) loadLocked() int {
-	n := p.load.Now() + p.queue.len()
+	n := p.queue.len()
 	for _, m := range p.members {
 		if m.state == dedicated || m.state == busy && m.lane.InFlight() > 0 {
 			n++
@@ -112,7 +108,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	if !c.ranged() || p.closed || p.retired {
 		return
 	}
-	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.len(), load: max(c.highest, p.load.TakePeak())}
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.len(), load: c.highest}
 	c.highest = p.loadLocked()
 	if p.health.State() == health.Down {
 		c.low = false
@@ -132,7 +128,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	c := &p.size
 	c.last = redislanes.Resize{
 		Time: s.now, From: c.target, To: to, Reason: why,
-		Saturation: float64(s.load) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
+		Saturation: float64(s.load) / float64(max(1, c.target)), Waiters: s.waiters,
 	}
 	if to > c.target {
 		c.grows++

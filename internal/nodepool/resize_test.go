@@ -1,15 +1,10 @@
 package nodepool
 
 import (
-	"context"
-	"errors"
-	"io"
-	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -17,7 +12,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestResizingLosesNothing lets the load of a real server rise and fall, and
@@ -27,9 +21,6 @@ func TestResizingLosesNothing(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for name, c := range map[string]Config{
 		"adaptive": Adaptive{Min: 1, Max: 12, IdleTimeout: 100 * time.Millisecond},
-		"laned":    Laned{Lanes: 1, MaxLanes: 6, MaxInFlight: 4, IdleTimeout: 100 * time.Millisecond},
-		"laned, round robin": Laned{Lanes: 2, MaxLanes: 8, MaxInFlight: 4, Strategy: lanes.RoundRobin,
-			IdleTimeout: 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,91 +90,6 @@ func keys(m map[string]uint64) (all []string) {
 		all = append(all, k)
 	}
 	return all
-}
-
-// TestPeakOfLanes compares what the pool takes the load of lanes for with what
-// it was.
-func TestPeakOfLanes(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Laned{Lanes: 3, MaxLanes: 4, Strategy: lanes.RoundRobin}, server)
-	ctx := within(t, 10*time.Second)
-	until(t, "it is connected", func() bool { return p.Stats().Open == 3 })
-	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-	until(t, "it is quiet", func() bool { return sharedIn(p).load.Now() == 0 })
-	sharedIn(p).load.TakePeak()
-	require.Zero(t, sharedIn(p).load.TakePeak())
-	for range 5 {
-		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-	}
-	require.Equal(t, 1, sharedIn(p).load.TakePeak(), "one at a time, on three lanes")
-	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	until(t, "all are in flight", func() bool { return p.Stats().InFlight == 20 })
-	require.Equal(t, 20, sharedIn(p).load.Now())
-	require.Equal(t, 20, sharedIn(p).load.TakePeak())
-	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
-	wg.Wait()
-	require.Equal(t, 20, sharedIn(p).load.TakePeak(), "they were in flight since the last look")
-	require.Zero(t, sharedIn(p).load.TakePeak())
-}
-
-// TestCallersThatGoFromLaneToLane: the load is how many batches are in flight at a
-// time, however many lanes they visit. Peaks of lanes, added up, are 16 here, and
-// kept the pool at 16 lanes for three callers.
-func TestCallersThatGoFromLaneToLane(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Laned{Lanes: 2, MaxLanes: 16, MaxInFlight: 2, Strategy: lanes.RoundRobin, IdleTimeout: 2 * time.Second},
-			10*time.Millisecond)
-		w.run(time.Second, 60, always(60), w.command)
-		require.Equal(t, 16, w.Stats().Open)
-		w.run(8*time.Second, 3, always(3), w.command)
-		require.Zero(t, sharedIn(w.Node).load.Now())
-		s := w.Stats()
-		require.Equal(t, []int{2, 2}, []int{s.Target, s.Open})
-		require.EqualValues(t, 1, s.Shrinks)
-		require.Equal(t, 0.09, math.Round(100*s.LastResize.Saturation)/100, "3 of 32")
-	})
-}
-
-// TestLostLanesAreNoLoad: batches that were in flight on lanes that broke are no part of
-// the load any more, and neither are those of abandoned calls.
-func TestLostLanesAreNoLoad(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Laned{Lanes: 2, MaxLanes: 4, Strategy: lanes.RoundRobin, Options: patient}, time.Minute)
-		time.Sleep(time.Second)
-		var callers sync.WaitGroup
-		for range 6 {
-			callers.Go(func() {
-				if err := w.command(0); !errors.Is(err, redislanes.ErrUnknownOutcome) {
-					t.Errorf("got %v", err)
-				}
-			})
-		}
-		brief, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(t, w.Do(brief, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
-		require.Equal(t, 7, sharedIn(w.Node).load.Now())
-		w.main.mu.Lock()
-		first := w.main.members[0].lane
-		w.main.mu.Unlock()
-		first.Fail(io.EOF)
-		synctest.Wait()
-		left := sharedIn(w.Node).load.Now()
-		require.Contains(t, []int{3, 4}, left, "on the other lane")
-		require.NoError(t, w.Close())
-		callers.Wait()
-		require.Zero(t, sharedIn(w.Node).load.Now())
-	})
 }
 
 // TestLoadIsWhatIsInFlight: a caller that has its reply, and makes its next

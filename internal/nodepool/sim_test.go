@@ -201,14 +201,11 @@ func TestStepOfCallers(t *testing.T) {
 		config     Config
 		high, rest int // wanted connections
 	}{
-		"adaptive":             {Adaptive{Min: 10, Max: 100}, 100, 10},
-		"adaptive, large":      {Adaptive{Min: 10, Max: 1000}, 667, 10},
-		"adaptive, small Min":  {Adaptive{Min: 2, Max: 100}, 100, 14},
-		"laned":                {Laned{Lanes: 1, MaxLanes: 16}, 3, 1},
-		"laned, few in flight": {Laned{Lanes: 4, MaxLanes: 16, MaxInFlight: 40}, 16, 4},
-		"laned, round robin":   {Laned{Lanes: 1, MaxLanes: 16, Strategy: lanes.RoundRobin}, 3, 1},
+		"adaptive":            {Adaptive{Min: 10, Max: 100}, 100, 10},
+		"adaptive, large":     {Adaptive{Min: 10, Max: 1000}, 667, 10},
+		"adaptive, small Min": {Adaptive{Min: 2, Max: 100}, 100, 14},
 	} {
-		if race.Enabled && name != "adaptive" && name != "laned, few in flight" {
+		if race.Enabled && name != "adaptive" {
 			continue // the others race for the same
 		}
 		t.Run(name, func(t *testing.T) {
@@ -251,51 +248,12 @@ func TestCallersRestAtMin(t *testing.T) {
 	})
 }
 
-// TestBurstsBetweenLooks: the pool sees the peaks of lanes, not only what is in
-// flight when it looks. Or it would shrink and grow all the time.
-func TestBurstsBetweenLooks(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Laned{Lanes: 1, MaxLanes: 8, MaxInFlight: 25}, 5*time.Millisecond)
-		burst := func(int) error {
-			err := w.command(0)
-			time.Sleep(3*time.Second + 7*time.Millisecond - time.Since(w.begin)%(3*time.Second))
-			return err
-		}
-		w.run(time.Minute, 100, always(100), burst)
-		grown := w.Stats()
-		w.run(2*time.Minute, 100, always(100), burst)
-		s := w.Stats()
-		require.Contains(t, []int{5, 6}, s.Target)
-		require.Equal(t, grown.Grows, s.Grows)
-		require.Zero(t, s.Shrinks)
-	})
-}
-
-// TestLanesAreDrained: a command in flight on a lane that is taken away gets its reply. Here
-// the latency is longer than the quiet time, and four commands are in flight on four of eight
-// lanes when seven leave.
-func TestLanesAreDrained(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		patient := Options{StallTimeout: time.Hour}
-		w := newWorld(t, Laned{Lanes: 1, MaxLanes: 8, MaxInFlight: 4, Strategy: lanes.RoundRobin, Options: patient}, time.Minute)
-		w.run(time.Second, 24, always(24), w.command)
-		require.Equal(t, 8, w.Stats().Target)
-		w.run(10*time.Minute, 4, always(4), w.command)
-		s := w.Stats()
-		require.Equal(t, []int{1, 1}, []int{s.Target, s.Open})
-		require.EqualValues(t, 7, s.Closes[redislanes.CloseIdle])
-	})
-}
-
 // TestPingsAreNoLoad: they neither keep a pool large nor make it grow.
 func TestPingsAreNoLoad(t *testing.T) {
 	t.Parallel()
 	often := Options{PingEvery: time.Second, StallTimeout: time.Hour}
 	for name, c := range map[string]Config{
 		"adaptive": Adaptive{Min: 1, Max: 20, IdleTimeout: time.Minute, Options: often},
-		"laned":    Laned{Lanes: 1, MaxLanes: 20, IdleTimeout: time.Minute, MaxInFlight: 1, Options: often},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

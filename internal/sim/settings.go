@@ -70,12 +70,9 @@ func choose(seed uint64) Settings {
 
 func chooseOptions(r *rand.Rand) pool.Options {
 	return pool.Options{
-		FailFast: chance(r, 10), MaxWaiters: oneOf(r, 0, 0, 0, 0, 20),
+		MaxWaiters:   oneOf(r, 0, 0, 0, 0, 20, -1),
 		StallTimeout: oneOf(r, 0, 0, time.Second, 2*time.Second),
 		PauseTimeout: oneOf(r, 0, 0, 6*time.Second),
-		PingEvery:    oneOf(r, 0, 0, -1, time.Second, 3*time.Second),
-		MinBackoff:   oneOf(r, 0, 0, 50*time.Millisecond),
-		MaxBackoff:   oneOf(r, 0, 0, 200*time.Millisecond),
 		MaxAge:       oneOf(r, 0, 0, 0, 10*time.Second, time.Minute),
 	}
 }
@@ -92,9 +89,8 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string) {
 	}
 	l := pool.Laned{
 		Lanes: oneOf(r, 1, 1, 2, 4), MaxDedicated: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
-		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), MaxQueuedBytes: oneOf(r, 0, 0, 1<<10, 1<<16), Options: o,
+		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), Options: o,
 	}
-	l.MaxLanes = l.Lanes + oneOf(r, 0, 0, 2)
 	if chance(r, 4) {
 		l.SlowLanes = -1
 	} else {

@@ -96,9 +96,6 @@ func (l *Lane) settle() {
 		next := b.next
 		b.next = nil
 		l.gauge.InFlight.Add(-1)
-		if l.counts(b) {
-			l.load.remove(1)
-		}
 		l.complete(b)
 		b = next
 	}

@@ -36,7 +36,6 @@ type Events interface {
 // An Owner is the pool of a lane, as the lane knows it. The zero value is nobody.
 type Owner struct {
 	Events    Events      // nil: nobody is told
-	Load      *Load       // counts the batches in flight, but for those of [Question]; nil: nobody does
 	Errors    *ErrorCount // counts error replies; nil: nobody does
 	Traffic   *Traffic    // counts bytes behind the handshake; nil: nobody does
 	MaxQueued int         // bytes that wait to be written, beyond which [Lane.Enqueue] refuses a batch; 0: no limit
@@ -51,7 +50,6 @@ type Lane struct {
 	secure       *tlsSocket // below conn, with TLS
 	events       Events
 	writeTimeout time.Duration
-	load         *Load       // nil: nobody counts
 	errorReplies *ErrorCount // nil: nobody counts
 	traffic      *Traffic
 	limits       lanes.Limits
@@ -107,7 +105,7 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	l := &Lane{
 		addr: addr, conn: conn, writeTimeout: d.WriteTimeout, limits: d.Limits,
-		events: o.Events, load: o.Load, errorReplies: o.Errors, traffic: cmp.Or(o.Traffic, new(Traffic)), maxQueued: cmp.Or(o.MaxQueued, unlimited),
+		events: o.Events, errorReplies: o.Errors, traffic: cmp.Or(o.Traffic, new(Traffic)), maxQueued: cmp.Or(o.MaxQueued, unlimited),
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
@@ -185,9 +183,6 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	}
 	l.tail = b
 	l.gauge.InFlight.Add(1)
-	if l.counts(b) {
-		l.load.add()
-	}
 	if l.armed.Load() {
 		l.armed.Store(false)
 		b.began = Now()
@@ -216,9 +211,6 @@ func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 	}
 	return false
 }
-
-// counts reports whether the batch is part of the load while it is in flight.
-func (l *Lane) counts(b *Batch) bool { return l.load != nil && !b.uncounted }
 
 // Submit enqueues the batch without a limit; see [Submitter]. A closed lane
 // fails the batch.

@@ -8,38 +8,6 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Load is how many batches are in flight on the lanes of an [Owner], all together. The peaks of
-// single lanes, added up, would count a caller twice that moves from one to another. The zero
-// value is ready to use; its methods are safe for concurrent
-// use.
-type Load struct{ now, peak atomic.Int64 }
-
-// Now returns how many batches are in flight.
-func (l *Load) Now() int { return int(l.now.Load()) }
-
-// TakePeak returns how many batches were in flight at most since it was last
-// called, which begins a new span.
-func (l *Load) TakePeak() int {
-	for {
-		peak, now := l.peak.Load(), l.now.Load()
-		if l.peak.CompareAndSwap(peak, now) {
-			return int(max(peak, now))
-		}
-	}
-}
-
-func (l *Load) add() {
-	now := l.now.Add(1)
-	for {
-		peak := l.peak.Load()
-		if now <= peak || l.peak.CompareAndSwap(peak, now) {
-			return
-		}
-	}
-}
-
-func (l *Load) remove(n int) { l.now.Add(-int64(n)) }
-
 // Traffic counts the bytes of all lanes of an [Owner], once for each read and write. The zero value is ready to use; its methods are safe
 // for concurrent use.
 type Traffic struct{ sent, received atomic.Uint64 }

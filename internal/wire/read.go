@@ -163,7 +163,6 @@ func (l *Lane) retire() bool {
 // batches ready.
 func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 	var first, last *Batch
-	counted := 0
 	l.replyMu.Lock()
 	for len(p) > 0 && err == nil {
 		if l.oldest == nil {
@@ -193,17 +192,11 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 			}
 			last = b
 			batches++
-			if l.counts(b) {
-				counted++
-			}
 		}
 	}
 	l.replyMu.Unlock()
 	if end = cmp.Or(err, end); end != nil && !interrupted(end) {
 		l.refuse(end)
-	}
-	if counted > 0 {
-		l.load.remove(counted)
 	}
 	if l.gauge.InFlight.Add(-int32(batches)) == 0 {
 		l.emptied()

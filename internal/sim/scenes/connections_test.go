@@ -26,37 +26,6 @@ func (s *stage) crowd(node, n int) {
 	together(n, func(i int) { s.incr(time.Second, s.key(node, i)) })()
 }
 
-// TestHalfOfTheIdleConnections are broken, which PINGs find out. Callers get those that are
-// well.
-func TestHalfOfTheIdleConnections(t *testing.T) {
-	scene(t, setup{client: config(pool.Fixed{Size: 8, Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
-		s.warm()
-		addr := s.node(0).Addr()
-		for range 3 {
-			s.crowd(0, 8)
-			s.crowd(0, 8)
-			s.net.Vanish("client", addr, 0.5)
-			time.Sleep(2150 * time.Millisecond)
-			well := s.stats(0).Open - s.net.HalfOpen(addr)
-			together(max(0, well-1), func(i int) { s.incr(time.Second, s.key(0, i)).ok(soon) })()
-			s.node(0).Cut()
-			time.Sleep(300 * time.Millisecond)
-		}
-	})
-}
-
-// TestUnansweredPing: callers get other connections before one with an unanswered PING.
-func TestUnansweredPing(t *testing.T) {
-	scene(t, setup{client: config(pool.Fixed{Size: 2, Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
-		s.warm()
-		s.crowd(0, 2)
-		s.incr(time.Second, s.key(0, 0)).ok(trip)
-		s.net.VanishUsed("client", s.node(0).Addr())
-		time.Sleep(1600 * time.Millisecond)
-		s.incr(100*time.Millisecond, s.key(0, 0)).ok(trip)
-	})
-}
-
 // TestSlowWaited: what waited for a connection is written before Trace.Waited is told of it.
 func TestSlowWaited(t *testing.T) {
 	var slow atomic.Bool
@@ -233,9 +202,9 @@ func TestKeptFromBefore(t *testing.T) {
 	})
 }
 
-// TestOnlyLaneIsReplaced: FailFast refuses nobody because the only lane has reached its age.
+// TestOnlyLaneIsReplaced: a pool in which nobody waits refuses nobody because the only lane has reached its age.
 func TestOnlyLaneIsReplaced(t *testing.T) {
-	with := setup{client: config(pool.Laned{Lanes: 1, Options: pool.Options{FailFast: true, MaxAge: 10 * time.Second}})}
+	with := setup{client: config(pool.Laned{Lanes: 1, Options: pool.Options{MaxWaiters: -1, MaxAge: 10 * time.Second}})}
 	scene(t, with, func(s *stage) {
 		s.warm()
 		s.node(0).Delay(40 * time.Millisecond)
@@ -366,26 +335,6 @@ func TestManyCallersAtOnce(t *testing.T) {
 		s.warm()
 		for _, callers := range []int{18, 23, 39} {
 			together(callers, func(i int) { s.incr(time.Second, s.key(0, i)).ok(2 * trip) })()
-		}
-	})
-}
-
-// TestCallsBesidePings: PINGs of idle connections take none from callers.
-func TestCallsBesidePings(t *testing.T) {
-	const far = 160 * time.Millisecond
-	with := setup{client: config(pool.Fixed{Size: 4, Options: pool.Options{PingEvery: time.Second}})}
-	scene(t, with, func(s *stage) {
-		s.warm()
-		s.node(0).Delay(far / 2)
-		s.crowd(0, 4)
-		s.crowd(0, 4)
-		for range 3 {
-			time.Sleep(900 * time.Millisecond)
-			wait := together(8, func(i int) {
-				time.Sleep(time.Duration(i) * 90 * time.Millisecond)
-				s.incr(5*time.Second, s.key(0, i)).ok(far + soon)
-			})
-			wait()
 		}
 	})
 }

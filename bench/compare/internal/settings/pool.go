@@ -28,7 +28,6 @@ type Pool struct {
 	Min, Max    int           // of adaptive
 	IdleTimeout time.Duration // of adaptive and laned
 	Lanes       int           // of laned
-	MaxLanes    int           // of laned
 	SlowLanes   int           // of laned
 	NoSlowLanes bool          // of laned
 	Strategy    string        // of laned
@@ -63,7 +62,6 @@ var poolFields = []poolField{
 	{"max", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Max })},
 	{"idle_timeout", []string{adaptive, laned}, span(time.Millisecond, func(l *Load) *time.Duration { return &l.Pool.IdleTimeout })},
 	{"lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Lanes })},
-	{"max_lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.MaxLanes })},
 	{"slow_lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.SlowLanes })},
 	{"no_slow_lanes", []string{laned}, boolean(func(l *Load) *bool { return &l.Pool.NoSlowLanes })},
 	{"strategy", []string{laned}, choice(strategyNames, func(l *Load) *string { return &l.Pool.Strategy })},
@@ -114,7 +112,10 @@ func setPool(d *decoder, n *yaml.Node, key string, l *Load) {
 
 // Config returns the library's settings.
 func (p Pool) Config() pool.Config {
-	options := pool.Options{MaxWaiters: p.MaxWaiters, FailFast: p.FailFast}
+	options := pool.Options{MaxWaiters: p.MaxWaiters}
+	if p.FailFast {
+		options.MaxWaiters = -1
+	}
 	switch p.Kind {
 	case fixed:
 		return pool.Fixed{Size: p.Size, Options: options}
@@ -126,7 +127,7 @@ func (p Pool) Config() pool.Config {
 			slow = -1
 		}
 		return pool.Laned{
-			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, SlowLanes: slow,
+			Lanes: p.Lanes, IdleTimeout: p.IdleTimeout, SlowLanes: slow,
 			Strategy: strategies[p.Strategy], MaxInFlight: p.MaxInFlight, Options: options,
 		}
 	}
@@ -141,7 +142,7 @@ func (p Pool) Connections() int {
 	case adaptive:
 		return cmp.Or(p.Max, max(pool.DefaultSize, p.Min))
 	default:
-		return cmp.Or(p.MaxLanes, p.Lanes, defaultLanes)
+		return cmp.Or(p.Lanes, defaultLanes)
 	}
 }
 
@@ -170,9 +171,6 @@ func (p Pool) String() string {
 
 func (p Pool) laneNames() string {
 	name := fmt.Sprintf("-%d", cmp.Or(p.Lanes, defaultLanes))
-	if p.MaxLanes != 0 {
-		name += fmt.Sprintf("-%d", p.MaxLanes)
-	}
 	if p.Strategy != "" {
 		name += "-" + p.Strategy
 	}

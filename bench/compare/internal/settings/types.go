@@ -140,7 +140,7 @@ func (l *Load) ButPool() string {
 // ClientButSize names what is the client's, but the size of its pool.
 func (l *Load) ClientButSize() string {
 	name := l.Pool
-	name.Size, name.Min, name.Max, name.Lanes, name.MaxLanes = 0, 0, 0, 0, 0
+	name.Size, name.Min, name.Max, name.Lanes = 0, 0, 0, 0
 	text := strings.Replace(name.String(), Pool{Kind: name.Kind}.String(), name.Kind, 1)
 	if l.Group != byNode {
 		text += " by " + l.Group
