@@ -25,7 +25,7 @@
 //   - cluster: the client.
 //   - pool: the kinds of connection pools and their settings.
 //   - lanes: how servers are dialled, and how a connection is chosen.
-//   - metrics, metrics/limits: metrics of clients and of limiters for Prometheus.
+//   - metrics, limit/limitmetrics: metrics of clients and of limiters for Prometheus.
 //   - otel: spans and metrics for OpenTelemetry (a module of its own).
 //   - limit/limitgrpc: interceptors for gRPC (a module of its own).
 //   - sizing: formulas for the sizes of pools.

@@ -15,11 +15,11 @@ import (
 var errLimited = errors.New("limited")
 
 func twoLimits(ctx context.Context, limiter *limit.Limiter) (limit.Result, error) {
-	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 100, Window: time.Minute})
+	perUser, err := limit.Rule{Name: "user", Quota: 100, Window: time.Minute}.New(limiter)
 	if err != nil {
 		return limit.Result{}, err
 	}
-	perTenant, err := limiter.Limit(limit.Rule{Name: "tenant", Limit: 10_000, Window: time.Hour, Algorithm: limit.TokenBucket})
+	perTenant, err := limit.Rule{Name: "tenant", Quota: 10_000, Window: time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	if err != nil {
 		return limit.Result{}, err
 	}
@@ -62,7 +62,7 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{99, 9995}, []int64{result.Each[0].Remaining, result.Each[1].Remaining})
 
-	tokens, err := limiter.Limit(limit.Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: limit.TokenBucket})
+	tokens, err := limit.Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	require.NoError(t, err)
 	require.NoError(t, reserve(t.Context(), limiter, tokens, "ann", 600, func() int64 { return 250 }))
 	require.Equal(t, int64(750), limiter.Allow(t.Context(), limit.Request{Limit: tokens, Key: "ann", Look: true}).Remaining)

@@ -39,7 +39,7 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, each int, algor
 	require.Len(t, nodes, 3)
 	var requests []Request
 	for i, a := range algorithms {
-		of, err := l.Limit(Rule{Name: fmt.Sprint("n", i), Limit: 1_000_000_000, Window: time.Hour, Algorithm: a, NoLease: noLease})
+		of, err := Rule{Name: fmt.Sprint("n", i), Quota: 1_000_000_000, Window: time.Hour, Algorithm: a, NoLease: noLease}.New(l)
 		require.NoError(t, err)
 		requests = append(requests, Request{Limit: of, Key: tags[i] + "user"})
 	}
@@ -83,4 +83,4 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, each int, algor
 type quiet struct{}
 
 func (quiet) Decided(time.Duration, []Request, Result) {}
-func (quiet) Hits(*Limit, Hits, int64)                 {}
+func (quiet) Hits(*Limit, string, int64)               {}

@@ -31,9 +31,9 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 	case !request.Limit.made():
 		d.Err, d.mistake = errNoLimit, true
 	case request.Look:
-		d = Decision{Limit: request.Limit.rule.Limit, Err: errLookAtMost, mistake: true}
+		d = Decision{Quota: request.Limit.rule.Quota, Err: errLookAtMost, mistake: true}
 	case request.Cost < 0:
-		d = Decision{Limit: request.Limit.rule.Limit, Err: request.badCost(), mistake: true}
+		d = Decision{Quota: request.Limit.rule.Quota, Err: request.badCost(), mistake: true}
 	case ctx == nil:
 		d.Err, d.mistake = errNilContext, true
 	default:
@@ -59,7 +59,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	rule := &r.Limit.rule
 	a := ask{limit: r.Limit, cost: 1, look: true, window: l.windowAt(began, rule.Window)}
 	a.place = place{r.Limit.heads(a.number()).now, r.Key}
-	d.Limit = rule.Limit
+	d.Quota = rule.Quota
 	if rule.burst() == 0 {
 		d.RetryAfter = Never
 		return 0, d
@@ -86,7 +86,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 		return l.grantWithout(&r, &d, err), d
 	}
 	a.judge(&d)
-	l.tellSome(r.Limit, HitsCounted, granted)
+	l.tellSome(r.Limit, hitsCounted, granted)
 	if a.draw == nil {
 		d.Remaining -= granted
 	}
@@ -101,7 +101,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 // grantWithout decides without Redis.
 func (l *Limiter) grantWithout(r *Request, d *Decision, err error) (granted int64) {
 	rule := &r.Limit.rule
-	*d = Decision{Limit: rule.Limit, Err: err, Allowed: !rule.FailClosed}
+	*d = Decision{Quota: rule.Quota, Err: err, Allowed: !rule.FailClosed}
 	if l.local != nil {
 		d.Allowed = l.local.take(rule, r.Key, r.Cost, time.Now()) != nil
 	}
@@ -122,7 +122,7 @@ func (l *Limiter) grant(ctx context.Context, a *ask, cost int64) (granted int64,
 		return 0, err
 	}
 	a.before = before
-	granted, a.now, err = l.countFitting(ctx, a.limit, a.window, a.place.key, cost, a.limit.rule.Limit-a.window.share(before), 1)
+	granted, a.now, err = l.countFitting(ctx, a.limit, a.window, a.place.key, cost, a.limit.rule.Quota-a.window.share(before), 1)
 	return granted, err
 }
 

@@ -26,7 +26,7 @@ func TestAllowAtMost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				seen := new(ledger)
 				l := newWorld(t).limiter(t, Config{Observer: seen, NearCache: -1})
-				limit := l.must(t, Rule{Name: "r", Limit: 20, Window: time.Minute, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "r", Quota: 20, Window: time.Minute, Algorithm: algorithm})
 				random, counted := rand.New(rand.NewPCG(1, 2)), int64(0)
 				whole, part, none := 0, 0, 0
 				for range 150 {
@@ -49,7 +49,7 @@ func TestAllowAtMost(t *testing.T) {
 					}
 				}
 				require.Greater(t, min(whole, part, none), 5)
-				require.Equal(t, [HitsKinds]int64{counted, 0, 0}, seen.sums())
+				require.Equal(t, [5]int64{counted, 0, 0}, seen.sums())
 			})
 		})
 	}
@@ -64,7 +64,7 @@ func TestAllowAtMostIsExact(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			l := limiterAt(t, cluster.Config{}, patient, addrs)
-			limit := l.must(t, Rule{Name: algorithm.String(), Limit: 1000, Window: mostWindow, Algorithm: algorithm})
+			limit := l.must(t, Rule{Name: algorithm.String(), Quota: 1000, Window: mostWindow, Algorithm: algorithm})
 			for i := range 8 {
 				all.Go(func() {
 					for {
@@ -86,7 +86,7 @@ func TestAllowAtMostIsExact(t *testing.T) {
 func TestAllowAtMostGivesATimeToLive(t *testing.T) {
 	t.Parallel()
 	l := limiterAt(t, cluster.Config{}, patient, servers.StartCluster(t, servers.Options{}).Addrs())
-	limit := l.must(t, Rule{Name: "some", Limit: 1000, Window: mostWindow})
+	limit := l.must(t, Rule{Name: "some", Quota: 1000, Window: mostWindow})
 	key := l.places(limit, time.Now(), "k")[1].String()
 	for _, before := range []string{"DEL", "PERSIST"} {
 		require.NoError(t, l.client.Cmd(t.Context(), before, key).Err())
@@ -108,20 +108,20 @@ func TestAllowAtMostHasTheLease(t *testing.T) {
 				l, err := Config{Observer: seen}.New(w.client)
 				require.NoError(t, err)
 				defer l.Close()
-				limit := l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: algorithm, FailClosed: true})
+				limit := l.must(t, Rule{Name: "r", Quota: 2000, Window: 24 * time.Hour, Algorithm: algorithm, FailClosed: true})
 				atWindow(24 * time.Hour)
 				used := warm(t, l, Request{Limit: limit, Key: "k"})
 				k := l.leases.find(limit, "k")
 				require.Greater(t, k.leftIn(k.number), int64(4))
 				n, d := l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
 				used += n
-				require.Equal(t, []any{int64(3), AllowedLeased, 2000 - used}, []any{n, d.Outcome(), d.Remaining})
+				require.Equal(t, []any{int64(3), "allowed_leased", 2000 - used}, []any{n, d.Outcome(), d.Remaining})
 				require.Positive(t, d.ResetAfter)
 				used += warm(t, l, Request{Limit: limit, Key: "k"})
 				require.Positive(t, k.leftIn(k.number))
 				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000})
 				used += n
-				require.Equal(t, []any{int64(1000), Allowed, 2000 - used}, []any{n, d.Outcome(), d.Remaining})
+				require.Equal(t, []any{int64(1000), "allowed", 2000 - used}, []any{n, d.Outcome(), d.Remaining})
 
 				used += warm(t, l, Request{Limit: limit, Key: "k"})
 				for _, n := range w.model.Nodes() {
@@ -129,17 +129,17 @@ func TestAllowAtMostHasTheLease(t *testing.T) {
 				}
 				left := k.leftIn(k.number)
 				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000})
-				require.Equal(t, []any{int64(0), FailedClosed, int64(0), left}, []any{n, d.Outcome(), d.Remaining, k.leftIn(k.number)})
+				require.Equal(t, []any{int64(0), "failed_closed", int64(0), left}, []any{n, d.Outcome(), d.Remaining, k.leftIn(k.number)})
 				for _, n := range w.model.Nodes() {
 					n.Refuse("evalsha", "", 0)
 				}
 				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3000})
 				used += n
-				require.Equal(t, []any{int64(2000), Allowed, int64(0)}, []any{used, d.Outcome(), d.Remaining})
+				require.Equal(t, []any{int64(2000), "allowed", int64(0)}, []any{used, d.Outcome(), d.Remaining})
 				require.Zero(t, d.RetryAfter)
 				require.NoError(t, l.Close())
 				hits := seen.sums()
-				require.Equal(t, used, hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])
+				require.Equal(t, used, hits[sumCounted]-hits[sumReturned]-hits[sumUnused]-hits[sumLost])
 			})
 		})
 	}
@@ -150,7 +150,7 @@ func TestAllowAtMostOutlivesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Budget: 1500 * time.Millisecond})
-		all := Request{Limit: l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: SlidingWindow, FailClosed: true}), Key: "k", Cost: 2000}
+		all := Request{Limit: l.must(t, Rule{Name: "r", Quota: 2000, Window: 24 * time.Hour, Algorithm: SlidingWindow, FailClosed: true}), Key: "k", Cost: 2000}
 		atWindow(24 * time.Hour)
 		used := warm(t, l, Request{Limit: all.Limit, Key: "k"})
 		for range 400 { // often enough that the lease ends a second after the last hit
@@ -160,7 +160,7 @@ func TestAllowAtMostOutlivesTheLease(t *testing.T) {
 		}
 		lift := w.net.Impose("", "", simnet.Conditions{Latency: time.Second})
 		n, d := l.AllowAtMost(t.Context(), all)
-		require.Equal(t, []any{int64(0), FailedClosed}, []any{n, d.Outcome()})
+		require.Equal(t, []any{int64(0), "failed_closed"}, []any{n, d.Outcome()})
 		require.Nil(t, l.leases.find(all.Limit, "k"))
 		lift()
 		time.Sleep(time.Minute)
@@ -173,16 +173,16 @@ type verdicts []bool
 
 func (v *verdicts) Decided(_ time.Duration, _ []Request, r Result) { *v = append(*v, r.Allowed) }
 
-func (*verdicts) Hits(*Limit, Hits, int64) {}
+func (*verdicts) Hits(*Limit, string, int64) {}
 
 func TestAllowAtMostWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		seen := new(verdicts)
 		l, shared := w.limiter(t, Config{Budget: 30 * time.Millisecond, Observer: seen}), w.limiter(t, Config{Instances: 2})
-		open := l.must(t, Rule{Name: "open", Limit: 5, Window: time.Hour})
-		closed := l.must(t, Rule{Name: "closed", Limit: 5, Window: time.Hour, FailClosed: true, Algorithm: SlidingWindow})
-		shadow := l.must(t, Rule{Name: "shadow", Limit: 5, Window: time.Hour, Shadow: true})
+		open := l.must(t, Rule{Name: "open", Quota: 5, Window: time.Hour})
+		closed := l.must(t, Rule{Name: "closed", Quota: 5, Window: time.Hour, FailClosed: true, Algorithm: SlidingWindow})
+		shadow := l.must(t, Rule{Name: "shadow", Quota: 5, Window: time.Hour, Shadow: true})
 		n, d := l.AllowAtMost(t.Context(), Request{Limit: shadow, Key: "k", Cost: 9})
 		require.Equal(t, []any{int64(9), true, int64(0)}, []any{n, d.Allowed, d.Remaining}, "a limit in the shadow")
 		n, d = l.AllowAtMost(t.Context(), Request{Limit: shadow, Key: "k", Cost: 9})
@@ -191,10 +191,10 @@ func TestAllowAtMostWithoutRedis(t *testing.T) {
 		began := time.Now()
 		n, d = l.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 9})
 		require.Equal(t, 30*time.Millisecond, time.Since(began))
-		require.Equal(t, []any{int64(9), FailedOpen}, []any{n, d.Outcome()})
+		require.Equal(t, []any{int64(9), "failed_open"}, []any{n, d.Outcome()})
 		require.ErrorIs(t, d.Err, redislanes.ErrUnknownOutcome)
 		n, d = l.AllowAtMost(t.Context(), Request{Limit: closed, Key: "k", Cost: 9})
-		require.Equal(t, []any{int64(0), FailedClosed}, []any{n, d.Outcome()})
+		require.Equal(t, []any{int64(0), "failed_closed"}, []any{n, d.Outcome()})
 		n, _ = shared.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 2})
 		require.EqualValues(t, 2, n)
 		n, _ = shared.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 2})
@@ -206,8 +206,8 @@ func TestAllowAtMostMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := new(outcomes)
 		l := newWorld(t).limiter(t, Config{Observer: seen})
-		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
-		none := l.must(t, Rule{Name: "none", Limit: 0, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "r", Quota: 5, Window: time.Hour})
+		none := l.must(t, Rule{Name: "none", Quota: 0, Window: time.Hour})
 		for want, request := range map[string]Request{"Limit is nil": {Key: "k"}, "Cost = -1 of limit ": {Limit: limit, Cost: -1}, "read Decision.Remaining": {Limit: limit, Look: true}} {
 			n, d := l.AllowAtMost(t.Context(), request)
 			require.Zero(t, n)

@@ -19,7 +19,7 @@ import (
 // limit.
 type backlog struct {
 	give func(hits []pipeline.Hit, draws []*draw)
-	tell func(of *Limit, what Hits, n int64) // calls the program: never with mu held
+	tell func(of *Limit, what string, n int64) // calls the program: never with mu held
 	near *near
 
 	mu      sync.Mutex
@@ -49,11 +49,11 @@ func (o *owed) key() string {
 }
 
 // became says what the hits are once Redis has taken them.
-func (o *owed) became() Hits {
+func (o *owed) became() string {
 	if o.more {
-		return HitsCounted
+		return hitsCounted
 	}
-	return HitsReturned
+	return hitsReturned
 }
 
 // mayRepeat reports whether it may be sent again after the error, and may succeed then.
@@ -96,7 +96,7 @@ func (b *backlog) add(o owed, err error) bool {
 	if o.mayRepeat(err) && b.keep(o) {
 		return true
 	}
-	b.tell(o.of, HitsLost, o.cost)
+	b.tell(o.of, hitsLost, o.cost)
 	return false
 }
 
@@ -120,7 +120,7 @@ func (b *backlog) offer(all []owed) {
 	rest, failed := b.try(all, false)
 	for _, o := range append(rest, failed...) {
 		if !b.keep(o) {
-			b.tell(o.of, HitsLost, o.cost)
+			b.tell(o.of, hitsLost, o.cost)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (b *backlog) run() {
 		b.mu.Unlock()
 		if over {
 			for _, o := range left {
-				b.tell(o.of, HitsLost, o.cost)
+				b.tell(o.of, hitsLost, o.cost)
 			}
 			return
 		}
@@ -174,7 +174,7 @@ func (b *backlog) try(rest []owed, all bool) (_, failed []owed) {
 		for _, o := range some {
 			switch {
 			case !time.Now().Before(o.until) || !o.repeats():
-				b.tell(o.of, HitsLost, o.cost)
+				b.tell(o.of, hitsLost, o.cost)
 				continue
 			case o.draw != nil:
 				draws = append(draws, o.draw)
@@ -200,7 +200,7 @@ func (b *backlog) try(rest []owed, all bool) (_, failed []owed) {
 			case o.mayRepeat(err):
 				failed = append(failed, o)
 			default:
-				b.tell(o.of, HitsLost, o.cost)
+				b.tell(o.of, hitsLost, o.cost)
 			}
 		}
 	}

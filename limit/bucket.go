@@ -29,7 +29,7 @@ type draw struct {
 }
 
 func newDraw(key string, r *Rule, cost int64, now string, from int64) draw {
-	per := float64(r.Window) / float64(time.Microsecond) / float64(r.Limit)
+	per := float64(r.Window) / float64(time.Microsecond) / float64(r.Quota)
 	return draw{key: key, args: [5]string{
 		strconv.FormatFloat(per, 'f', -1, 64), strconv.FormatInt(r.burst(), 10), strconv.FormatInt(cost, 10), now, strconv.FormatInt(from, 10),
 	}}

@@ -52,7 +52,7 @@ func bucketLimiter(t *testing.T) (l *Limiter, pass func(d time.Duration)) {
 func TestTokenBucket(t *testing.T) {
 	t.Parallel()
 	l, pass := bucketLimiter(t)
-	bucket := l.must(t, Rule{Name: "b", Limit: 10, Burst: 25, Window: time.Second, Algorithm: TokenBucket})
+	bucket := l.must(t, Rule{Name: "b", Quota: 10, Burst: 25, Window: time.Second, Algorithm: TokenBucket})
 	random := rand.New(rand.NewPCG(1, 2))
 	const per = 100 * time.Millisecond
 	missing := time.Duration(0) // until the bucket is full
@@ -87,9 +87,9 @@ func TestTokenBucket(t *testing.T) {
 func TestTokensComeBack(t *testing.T) {
 	t.Parallel()
 	l, _ := bucketLimiter(t)
-	bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
-	window := l.must(t, Rule{Name: "w", Limit: 2, Window: time.Hour})
-	other := l.must(t, Rule{Name: "o", Limit: 1, Window: time.Hour, Algorithm: TokenBucket})
+	bucket := l.must(t, Rule{Name: "b", Quota: 5, Window: time.Hour, Algorithm: TokenBucket})
+	window := l.must(t, Rule{Name: "w", Quota: 2, Window: time.Hour})
+	other := l.must(t, Rule{Name: "o", Quota: 1, Window: time.Hour, Algorithm: TokenBucket})
 	both := func() Result {
 		return l.Allow(t.Context(), Request{Limit: bucket, Key: "k"}, Request{Limit: window, Key: "k"})
 	}
@@ -117,8 +117,8 @@ func TestTokensOfAnotherRule(t *testing.T) {
 	t.Parallel()
 	l, pass := bucketLimiter(t)
 	pass(2 * time.Hour)
-	daily := l.must(t, Rule{Name: "b", Limit: 10, Window: 24 * time.Hour, Algorithm: TokenBucket})
-	minutely := l.must(t, Rule{Name: "b", Limit: 10, Window: time.Minute, Algorithm: TokenBucket})
+	daily := l.must(t, Rule{Name: "b", Quota: 10, Window: 24 * time.Hour, Algorithm: TokenBucket})
+	minutely := l.must(t, Rule{Name: "b", Quota: 10, Window: time.Minute, Algorithm: TokenBucket})
 	require.True(t, l.Allow(t.Context(), Request{Limit: daily, Key: "k", Cost: 10}).Allowed)
 	r := l.Allow(t.Context(), Request{Limit: minutely, Key: "k", Cost: 1})
 	require.False(t, r.Allowed)
@@ -135,7 +135,7 @@ func TestServerClockGoesBack(t *testing.T) {
 	t.Parallel()
 	l, pass := bucketLimiter(t)
 	pass(24 * time.Hour)
-	bucket := l.must(t, Rule{Name: "b", Limit: 10, Burst: 20, Window: time.Second, Algorithm: TokenBucket})
+	bucket := l.must(t, Rule{Name: "b", Quota: 10, Burst: 20, Window: time.Second, Algorithm: TokenBucket})
 	ask := func(key string, cost int64) Result {
 		r := l.Allow(t.Context(), Request{Limit: bucket, Key: key, Cost: cost})
 		require.NoError(t, r.Err)
@@ -171,7 +171,7 @@ func TestServerClockGoesBack(t *testing.T) {
 func TestBucketOfTwoBursts(t *testing.T) {
 	t.Parallel()
 	l, _ := bucketLimiter(t)
-	rule := Rule{Name: "b", Limit: 10, Burst: 1000, Window: time.Hour, Algorithm: TokenBucket}
+	rule := Rule{Name: "b", Quota: 10, Burst: 1000, Window: time.Hour, Algorithm: TokenBucket}
 	large := l.must(t, rule)
 	rule.Burst = 100
 	small := l.must(t, rule)
@@ -187,7 +187,7 @@ func TestBucketOfTwoBursts(t *testing.T) {
 	require.False(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 6}).Allowed, "after a return")
 	require.True(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 5}).Allowed)
 	require.NoError(t, l.GiveBack(t.Context(), Request{Limit: large, Key: "k", Cost: 7}))
-	rule.Limit = 100
+	rule.Quota = 100
 	require.NoError(t, l.GiveBack(t.Context(), Request{Limit: l.must(t, rule), Key: "k", Cost: 50}))
 	require.True(t, l.Allow(t.Context(), Request{Limit: l.must(t, rule), Key: "k", Cost: 50}).Allowed, "of a rule that has changed")
 }
@@ -196,7 +196,7 @@ func TestBucketOfTwoBursts(t *testing.T) {
 func TestKeyThatHoldsNoBucket(t *testing.T) {
 	t.Parallel()
 	l, _ := bucketLimiter(t)
-	bucket := l.must(t, Rule{Name: "b", Limit: 10, Window: time.Hour, Algorithm: TokenBucket, FailClosed: true})
+	bucket := l.must(t, Rule{Name: "b", Quota: 10, Window: time.Hour, Algorithm: TokenBucket, FailClosed: true})
 	for _, value := range []string{"", "text", "1", "1 2 at=3", "a 2 at=3,4", "1 b at=3,4", "1 2 at=c,4", "1 2 at=3,d"} {
 		key := place{bucket.heads(0).now, "k"}.String()
 		require.NoError(t, l.client.Cmd(t.Context(), "SET", key, value).Err())
@@ -215,7 +215,7 @@ func TestTokensAreWhole(t *testing.T) {
 	l, pass := bucketLimiter(t)
 	pass(60_000_000 * time.Second)
 	for _, limit := range []int64{3, 6, 7, 11, 13, 97, 1000, 999} {
-		bucket := l.must(t, Rule{Name: "b", Limit: limit, Window: time.Second, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "b", Quota: limit, Window: time.Second, Algorithm: TokenBucket})
 		for left := limit - 1; left >= max(0, limit-20); left-- {
 			r := l.Allow(t.Context(), Request{Limit: bucket, Key: strconv.FormatInt(limit, 10)})
 			require.True(t, r.Allowed)
@@ -237,7 +237,7 @@ func TestFastBucket(t *testing.T) {
 			{100_000_000, 100_000_000, 1}, {1_000_000_000, 1_000_000_000, 1000}, {1_000_000_000, 1_234_561, 1000}, {1_000_000_000, 1_234_565, 1000},
 		} {
 			key := fmt.Sprint(c.limit, c.burst, today)
-			bucket := l.must(t, Rule{Name: "b", Limit: c.limit, Burst: c.burst, Window: time.Second, Algorithm: TokenBucket})
+			bucket := l.must(t, Rule{Name: "b", Quota: c.limit, Burst: c.burst, Window: time.Second, Algorithm: TokenBucket})
 			whole := Request{Limit: bucket, Key: key, Cost: c.burst}
 			look := whole
 			look.Look = true
@@ -272,7 +272,7 @@ func drawer(t *testing.T, l *Limiter, rule Rule) func(cost, from int64) *draw {
 func TestTokensThatFlowedInMeanwhile(t *testing.T) {
 	t.Parallel()
 	l, pass := bucketLimiter(t)
-	draws := drawer(t, l, Rule{Name: "b", Limit: 1000, Burst: 10, Window: time.Second, Algorithm: TokenBucket})
+	draws := drawer(t, l, Rule{Name: "b", Quota: 1000, Burst: 10, Window: time.Second, Algorithm: TokenBucket})
 	first := draws(10, 0)
 	require.True(t, first.allowed)
 	pass(10 * time.Millisecond)
@@ -298,7 +298,7 @@ func TestTokensGivenBackAreAsIfNeverTaken(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		l, pass := bucketLimiter(t)
 		burst := []int64{1, 3, 20, 200}[seed%4]
-		draws := drawer(t, l, Rule{Name: "b", Limit: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+		draws := drawer(t, l, Rule{Name: "b", Quota: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
 		var out []*draw
 		var costs []int64
 		held, missing := int64(0), int64(0) // missing: microseconds until it is full
@@ -321,7 +321,7 @@ func TestTokensGivenBackAreAsIfNeverTaken(t *testing.T) {
 					draws(-cost, d.from)
 				}
 			}
-			look := newDraw("k", &Rule{Limit: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket}, 1, l.now(), 0)
+			look := newDraw("k", &Rule{Quota: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket}, 1, l.now(), 0)
 			look.look()
 			c := &call{draws: []*draw{&look}}
 			l.ask(t.Context(), nil, c.draws)
@@ -339,9 +339,9 @@ func TestTokensGivenBackAreAsIfNeverTaken(t *testing.T) {
 func TestRaisedBucket(t *testing.T) {
 	t.Parallel()
 	l, _ := bucketLimiter(t)
-	rule := Rule{Name: "b", Limit: 10, Window: time.Minute, Algorithm: TokenBucket}
+	rule := Rule{Name: "b", Quota: 10, Window: time.Minute, Algorithm: TokenBucket}
 	low := l.must(t, rule)
-	rule.Limit = 1000
+	rule.Quota = 1000
 	high := l.must(t, rule)
 	require.True(t, l.Allow(t.Context(), Request{Limit: low, Key: "k", Cost: 10}).Allowed)
 	require.False(t, l.Allow(t.Context(), Request{Limit: low, Key: "k"}).Allowed)
@@ -358,8 +358,8 @@ func TestRaisedBucket(t *testing.T) {
 func TestNearForgetsTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
-		user := l.must(t, Rule{Name: "u", Limit: 1, Window: time.Hour})
+		bucket := l.must(t, Rule{Name: "b", Quota: 5, Window: time.Hour, Algorithm: TokenBucket})
+		user := l.must(t, Rule{Name: "u", Quota: 1, Window: time.Hour})
 		require.True(t, l.Allow(t.Context(), Request{Limit: user, Key: "u"}, Request{Limit: bucket, Key: "k", Look: true}).Allowed)
 		var denied sync.WaitGroup
 		denied.Go(func() {
@@ -383,7 +383,7 @@ func TestClosedLimiter(t *testing.T) {
 	defer client.Close()
 	l, err := New(client)
 	require.NoError(t, err)
-	bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
+	bucket := l.must(t, Rule{Name: "b", Quota: 5, Window: time.Hour, Algorithm: TokenBucket})
 	require.NoError(t, l.Close())
 	err = l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: 3}).Err
 	require.ErrorIs(t, err, redislanes.ErrClosed)
@@ -401,7 +401,7 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 	l, err := Config{Budget: 10 * time.Second}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
-	bucket := l.must(t, Rule{Name: "b", Limit: 200, Burst: 50, Window: time.Second, Algorithm: TokenBucket})
+	bucket := l.must(t, Rule{Name: "b", Quota: 200, Burst: 50, Window: time.Second, Algorithm: TokenBucket})
 	keys := redistest.KeysInSlots(3, "k")
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -447,8 +447,8 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 func TestLookAtTokens(t *testing.T) {
 	t.Parallel()
 	l, pass := bucketLimiter(t)
-	bucket := l.must(t, Rule{Name: "b", Limit: 2, Burst: 4, Window: time.Second, Algorithm: TokenBucket})
-	window := l.must(t, Rule{Name: "w", Limit: 1, Window: time.Hour})
+	bucket := l.must(t, Rule{Name: "b", Quota: 2, Burst: 4, Window: time.Second, Algorithm: TokenBucket})
+	window := l.must(t, Rule{Name: "w", Quota: 1, Window: time.Hour})
 	look := Request{Limit: bucket, Key: "k", Cost: 3, Look: true}
 	for range 3 {
 		r := l.Allow(t.Context(), look)

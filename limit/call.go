@@ -71,7 +71,7 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 		if !r.Limit.made() || r.Cost < 0 {
 			d.Err = errNoLimit
 			if r.Limit.made() {
-				d.Err, d.Limit = r.badCost(), r.Limit.rule.Limit
+				d.Err, d.Quota = r.badCost(), r.Limit.rule.Quota
 			}
 			d.mistake, c.denied = true, true // it must be seen
 			c.asks = append(c.asks, ask{})
@@ -80,7 +80,7 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 		rule := &r.Limit.rule
 		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
-		d.Limit, d.from = rule.Limit, a.number()
+		d.Quota, d.from = rule.Quota, a.number()
 		if !a.charge {
 			a.earlier = c.costBefore(&a)
 		}
@@ -260,7 +260,7 @@ func (c *call) tell(l *Limiter) {
 	}
 	for i := range c.asks {
 		if a := &c.asks[i]; a.counted && !c.each[i].Leased {
-			l.tellSome(a.limit, HitsCounted, a.drawn())
+			l.tellSome(a.limit, hitsCounted, a.drawn())
 		}
 	}
 }

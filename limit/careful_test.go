@@ -16,8 +16,8 @@ func TestTokensThatAreGoneAfterALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{})
-		bucket := l.must(t, Rule{Name: "bucket", Limit: 1000, Window: time.Second, Algorithm: TokenBucket})
-		other := l.must(t, Rule{Name: "other", Limit: 1, Burst: 2, Window: time.Second, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "bucket", Quota: 1000, Window: time.Second, Algorithm: TokenBucket})
+		other := l.must(t, Rule{Name: "other", Quota: 1, Burst: 2, Window: time.Second, Algorithm: TokenBucket})
 		require.True(t, l.Allow(t.Context(), Request{Limit: other, Key: "o", Cost: 2}).Allowed)
 		require.False(t, l.Allow(t.Context(), Request{Limit: other, Key: "o"}).Allowed)
 		time.Sleep(time.Second)      // there is room again, but the call looks first

@@ -15,7 +15,7 @@ func TestCharge(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Minute, Algorithm: algorithm})
+				tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Minute, Algorithm: algorithm})
 				charge := func(cost int64) Result {
 					r := l.Allow(t.Context(), Request{Limit: tokens, Key: "k", Cost: cost, Charge: true})
 					require.NoError(t, r.Err)
@@ -50,7 +50,7 @@ func TestChargedTokens(t *testing.T) {
 	t.Parallel()
 	l, pass := bucketLimiter(t)
 	pass(24 * time.Hour)
-	rule := Rule{Name: "b", Limit: 10, Burst: 10, Window: time.Second, Algorithm: TokenBucket}
+	rule := Rule{Name: "b", Quota: 10, Burst: 10, Window: time.Second, Algorithm: TokenBucket}
 	bucket := l.must(t, rule)
 	charge := func(cost int64) Result {
 		r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: cost, Charge: true})
@@ -71,7 +71,7 @@ func TestChargedTokens(t *testing.T) {
 	pass(-time.Hour)
 	require.Equal(t, 1400*time.Millisecond, l.Allow(t.Context(), look).RetryAfter, "as much debt as at the last charge")
 	pass(time.Hour)
-	rule.Limit = 100 // ten times as fast
+	rule.Quota = 100 // ten times as fast
 	require.Equal(t, 40*time.Millisecond, l.Allow(t.Context(), Request{Limit: l.must(t, rule), Key: "k", Look: true}).RetryAfter)
 	pass(400*time.Millisecond - time.Microsecond)
 	require.False(t, l.Allow(t.Context(), Request{Limit: bucket, Key: "k"}).Allowed)
@@ -90,7 +90,7 @@ func TestDebtOfASlowerRule(t *testing.T) {
 	l, _ := bucketLimiter(t)
 	const year = 365 * 24 * time.Hour
 	bucket := func(limit int64, window time.Duration) *Limit {
-		return l.must(t, Rule{Name: "b", Limit: limit, Window: window, Algorithm: TokenBucket})
+		return l.must(t, Rule{Name: "b", Quota: limit, Window: window, Algorithm: TokenBucket})
 	}
 	fast := bucket(100, time.Second)
 	for key, slow := range map[string]*Limit{"k": bucket(100, time.Hour), "far": bucket(100, mostWindow), "one": bucket(1, mostWindow)} {
@@ -112,10 +112,10 @@ func TestDebtOfASlowerRule(t *testing.T) {
 func TestChargeInACallThatIsDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
-		bucket := l.must(t, Rule{Name: "bucket", Limit: 1000, Window: time.Hour, Algorithm: TokenBucket})
-		requests := l.must(t, Rule{Name: "requests", Limit: 2, Window: time.Hour})
-		other := l.must(t, Rule{Name: "other", Limit: 100, Window: time.Hour})
+		tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour})
+		bucket := l.must(t, Rule{Name: "bucket", Quota: 1000, Window: time.Hour, Algorithm: TokenBucket})
+		requests := l.must(t, Rule{Name: "requests", Quota: 2, Window: time.Hour})
+		other := l.must(t, Rule{Name: "other", Quota: 100, Window: time.Hour})
 		atWindow(time.Hour)
 		call := func(cost int64) Result {
 			all := []Request{
@@ -153,7 +153,7 @@ func TestChargeOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
 		none := l.must(t, Rule{Name: "none", Window: time.Hour, Algorithm: SlidingWindow})
-		shadow := l.must(t, Rule{Name: "shadow", Limit: 1, Window: time.Hour, Shadow: true})
+		shadow := l.must(t, Rule{Name: "shadow", Quota: 1, Window: time.Hour, Shadow: true})
 		r := l.Allow(t.Context(), Request{Limit: none, Key: "k", Charge: true})
 		require.False(t, r.Allowed)
 		require.Equal(t, Never, r.RetryAfter)

@@ -22,7 +22,7 @@ type Request struct {
 // A Decision is the decision about a request, or about all requests of a call.
 type Decision struct {
 	Allowed bool
-	Limit   int64 // of the rule
+	Quota   int64 // of the rule
 
 	// Remaining is how many more hits are allowed now. It does not include the hits that other
 	// processes have reserved. It includes those that this limiter has reserved, unless the

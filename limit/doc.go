@@ -1,8 +1,8 @@
 // Package limit has rate limits with counters in a Redis Cluster. Several limits, on keys in any
 // slots, are decided in one round trip.
 //
-// [Config.New] makes a [Limiter] from a cluster.Client. [Limiter.Limit] makes a [Limit] from a [Rule], such
-// as 100 hits a minute. [Limiter.Allow] decides about requests. A [Request] is a number of hits on
+// [Config.New] makes a [Limiter] from a cluster.Client. [Rule.New] makes a [Limit], such as 100 hits
+// a minute. [Limiter.Allow] decides about requests. A [Request] is a number of hits on
 // one key of one limit. A call with several requests is allowed only if all are. If it is denied,
 // its hits are given back.
 //

@@ -19,7 +19,7 @@ import (
 func TestDryBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{Budget: time.Second})
-		limit := l.must(t, Rule{Name: "user", Limit: 10_000_000, Window: time.Minute, Algorithm: TokenBucket, FailClosed: true})
+		limit := l.must(t, Rule{Name: "user", Quota: 10_000_000, Window: time.Minute, Algorithm: TokenBucket, FailClosed: true})
 		var asked atomic.Int64
 		var callers sync.WaitGroup
 		for range 300 {
@@ -49,7 +49,7 @@ func TestDryBucketWithoutRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Budget: 100 * time.Millisecond})
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Minute, Algorithm: TokenBucket, FailClosed: true})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Minute, Algorithm: TokenBucket, FailClosed: true})
 		warm(t, l, Request{Limit: limit, Key: "k"})
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		for l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Leased { // until it is dry

@@ -64,7 +64,7 @@ func exactThrough(t *testing.T, real *servers.Cluster, replace func(ctx context.
 	seen, u := new(ledger), new(usage)
 	var callers sync.WaitGroup
 	var limiters []*Limiter
-	rule := Rule{Name: "user", Limit: most, Window: mostWindow, FailClosed: true}
+	rule := Rule{Name: "user", Quota: most, Window: mostWindow, FailClosed: true}
 	for range 8 {
 		l := limiterAt(t, cluster.Config{}, Config{Prefix: t.Name(), Budget: 10 * time.Second, NearCache: -1, Observer: seen}, real.Addrs())
 		limiters = append(limiters, l)
@@ -92,10 +92,10 @@ func exactThrough(t *testing.T, real *servers.Cluster, replace func(ctx context.
 		return same
 	}, soonEnough, 50*time.Millisecond)
 	hits := seen.sums()
-	lost = max(0, hits[HitsCounted]-hits[HitsReturned]-hits[HitsLost]-counted)
-	t.Logf("%d allowed, %d by leases, %d unknown, %d not returned, %d writes lost", u.allowed.Load(), u.leased.Load(), u.unknown.Load(), hits[HitsLost], lost)
+	lost = max(0, hits[sumCounted]-hits[sumReturned]-hits[sumLost]-counted)
+	t.Logf("%d allowed, %d by leases, %d unknown, %d not returned, %d writes lost", u.allowed.Load(), u.leased.Load(), u.unknown.Load(), hits[sumLost], lost)
 	require.LessOrEqual(t, u.allowed.Load(), most+lost)
-	require.GreaterOrEqual(t, float64(u.allowed.Load()+u.unknown.Load()+hits[HitsLost]), leastUse*float64(most))
+	require.GreaterOrEqual(t, float64(u.allowed.Load()+u.unknown.Load()+hits[sumLost]), leastUse*float64(most))
 	require.Positive(t, u.leased.Load())
 	return lost
 }

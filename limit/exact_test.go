@@ -50,17 +50,17 @@ func init() {
 // long as they are told: what they could have had meanwhile counts as missed.
 func TestExactWindows(t *testing.T) {
 	rules := []Rule{
-		{Window: time.Second, Limit: 800},
-		{Window: 10 * time.Second, Limit: 1200, Algorithm: SlidingWindow},
-		{Window: 10 * time.Second, Limit: 600, Algorithm: TokenBucket},
+		{Window: time.Second, Quota: 800},
+		{Window: 10 * time.Second, Quota: 1200, Algorithm: SlidingWindow},
+		{Window: 10 * time.Second, Quota: 600, Algorithm: TokenBucket},
 	}
 	if !race.Enabled { // which is slow
 		rules = append(rules,
-			Rule{Window: time.Minute, Limit: 3000},
-			Rule{Window: time.Second, Limit: 800, Algorithm: SlidingWindow},
-			Rule{Window: time.Second, Limit: 800, Algorithm: TokenBucket},
-			Rule{Window: 10 * time.Second, Limit: 6000},
-			Rule{Window: time.Minute, Limit: 6000, Algorithm: SlidingWindow},
+			Rule{Window: time.Minute, Quota: 3000},
+			Rule{Window: time.Second, Quota: 800, Algorithm: SlidingWindow},
+			Rule{Window: time.Second, Quota: 800, Algorithm: TokenBucket},
+			Rule{Window: 10 * time.Second, Quota: 6000},
+			Rule{Window: time.Minute, Quota: 6000, Algorithm: SlidingWindow},
 		)
 	}
 	for _, rule := range rules {
@@ -97,7 +97,7 @@ func testExact(t *testing.T, cut bool) {
 			for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
 				t.Run(algorithm.String(), func(t *testing.T) {
 					t.Parallel() // which shortens the test: it waits most of the time
-					rule := Rule{Algorithm: algorithm, Window: length, Limit: exactRate * int64(length) / int64(time.Second), FailClosed: true}
+					rule := Rule{Algorithm: algorithm, Window: length, Quota: exactRate * int64(length) / int64(time.Second), FailClosed: true}
 					for _, d := range runDemands(t, rule, windows, false, func(ctx context.Context) (*cluster.Client, error) {
 						return eighth(ctx, t, real.Addrs(), cut)
 					}) {
@@ -155,7 +155,7 @@ func runDemands(t *testing.T, rule Rule, windows int, patient bool, connect func
 		for _, d := range demands {
 			rule.Name = fmt.Sprintf("%s-%d-%v", d.name, rule.Algorithm, rule.Window)
 			limit := l.must(t, rule)
-			if rate := d.rate(i, float64(rule.Limit)/rule.Window.Seconds()); rate > 0 {
+			if rate := d.rate(i, float64(rule.Quota)/rule.Window.Seconds()); rate > 0 {
 				callers.Go(func() { d.run(l, limit, rate, end) })
 			}
 		}
@@ -224,15 +224,15 @@ func (d *demand) checkBucket(t *testing.T, used bool) {
 		first, last = min(first, tenth), max(last, tenth)
 	}
 	late := 1 + int64(d.slowest/(rule.Window/10)) // a call may get its tokens in a later tenth
-	got, possible, level := int64(0), int64(0), rule.Limit
+	got, possible, level := int64(0), int64(0), rule.Quota
 	for tenth := first; tenth <= last; tenth++ {
 		sum := int64(0)
 		for to := tenth; to <= last; to++ {
 			sum += d.allowed[to]
-			require.LessOrEqual(t, sum, rule.Limit+rule.Limit*(to-tenth+1+late)/10, "%s: tenths %d to %d", d.name, tenth, to)
+			require.LessOrEqual(t, sum, rule.Quota+rule.Quota*(to-tenth+1+late)/10, "%s: tenths %d to %d", d.name, tenth, to)
 		}
 		could := min(level, d.issued[tenth])
-		level = min(rule.Limit, level-could+rule.Limit/10)
+		level = min(rule.Quota, level-could+rule.Quota/10)
 		got, possible = got+d.allowed[tenth], possible+could
 	}
 	t.Logf("%s: %d of %d, leased %d", d.name, got, possible, d.leased)
@@ -267,7 +267,7 @@ func (d *demand) checkWindows(t *testing.T, used bool) {
 			before = 0
 		}
 		for tenth := range int64(10) {
-			at, most := number*10+tenth, d.limit.rule.Limit
+			at, most := number*10+tenth, d.limit.rule.Quota
 			allowed += d.allowed[at]
 			could = max(could, min(could+d.issued[at], most-before*(10-tenth)/10))
 			require.LessOrEqual(t, allowed, most-before*(9-tenth)/10, "%s: window %d, tenth %d", d.name, number, tenth)

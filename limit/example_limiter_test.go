@@ -36,7 +36,7 @@ func newLimiter() (l *limit.Limiter, end func()) {
 func ExampleLimiter_AllowAtMost() {
 	limiter, end := newLimiter()
 	defer end()
-	mails, err := limiter.Limit(limit.Rule{Name: "mails", Limit: 100, Window: 24 * time.Hour, Algorithm: limit.TokenBucket})
+	mails, err := limit.Rule{Name: "mails", Quota: 100, Window: 24 * time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func ExampleLimiter_AllowAtMost() {
 func ExampleLimiter_Reset() {
 	limiter, end := newLimiter()
 	defer end()
-	logins, err := limiter.Limit(limit.Rule{Name: "logins", Limit: 1, Window: 24 * time.Hour, Algorithm: limit.TokenBucket})
+	logins, err := limit.Rule{Name: "logins", Quota: 1, Window: 24 * time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	if err != nil {
 		log.Fatal(err)
 	}

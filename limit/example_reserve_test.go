@@ -26,7 +26,7 @@ func launch() (limiter *limit.Limiter, tokens *limit.Limit, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tokens, err = limiter.Limit(limit.Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: limit.TokenBucket})
+	tokens, err = limit.Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -31,11 +31,11 @@ func Example() {
 	}
 	defer limiter.Close()
 
-	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 2, Window: time.Minute, Algorithm: limit.TokenBucket})
+	perUser, err := limit.Rule{Name: "user", Quota: 2, Window: time.Minute, Algorithm: limit.TokenBucket}.New(limiter)
 	if err != nil {
 		log.Fatal(err)
 	}
-	perTenant, err := limiter.Limit(limit.Rule{Name: "tenant", Limit: 100, Window: 24 * time.Hour})
+	perTenant, err := limit.Rule{Name: "tenant", Quota: 100, Window: 24 * time.Hour}.New(limiter)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func (a *ask) judge(d *Decision) {
 		}
 		return
 	}
-	limit := a.limit.rule.Limit
+	limit := a.limit.rule.Quota
 	d.ResetAfter = a.resetAfter()
 	free := limit - a.used()
 	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {

@@ -136,7 +136,7 @@ func (a *ask) take(l *Limiter, c *call, d *Decision) bool {
 	}
 	a.taken(d)
 	k.mu.Unlock()
-	l.tellSome(k.limit, HitsUnused, unused)
+	l.tellSome(k.limit, hitsUnused, unused)
 	switch {
 	case d.Leased:
 		a.allow(d)
@@ -307,7 +307,7 @@ func (s *leases) idle(l *Limiter, from int, now time.Time) (next int) {
 		back, unused = s.idleIn(&s.shards[(from+i)%leaseShards], l, now, back, unused)
 	}
 	for _, o := range unused {
-		l.tell(o.of, HitsUnused, o.cost)
+		l.tell(o.of, hitsUnused, o.cost)
 	}
 	l.handBack(back)
 	return (from + shards) % leaseShards

@@ -41,16 +41,16 @@ func TestLeaseDecides(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Minute, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 1000, Window: time.Minute, Algorithm: algorithm})
 				atWindow(time.Minute)
 				used := warm(t, l, Request{Limit: limit, Key: "k"})
 				r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
 				used++
 				require.True(t, r.Leased)
-				require.Equal(t, AllowedLeased, r.Each[0].Outcome())
+				require.Equal(t, "allowed_leased", r.Each[0].Outcome())
 				require.Equal(t, r.Decision, r.Each[0])
 				require.Equal(t, 1000-used, r.Remaining)
-				require.EqualValues(t, 1000, r.Limit)
+				require.EqualValues(t, 1000, r.Quota)
 				reset := windowAt(time.Now(), time.Minute).left()
 				if algorithm == SlidingWindow {
 					reset += time.Minute
@@ -76,7 +76,7 @@ func TestHitsDuringReturns(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
 				atWindow(24 * time.Hour)
 				returns := 0
 				for range 5 {
@@ -117,7 +117,7 @@ func TestDearHitsDuringRefills(t *testing.T) {
 	for _, under := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newWorld(t).limiter(t, Config{})
-			hit := Request{Limit: l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour}), Key: "k"}
+			hit := Request{Limit: l.must(t, Rule{Name: "user", Quota: 1000, Window: 24 * time.Hour}), Key: "k"}
 			atWindow(24 * time.Hour)
 			used := warm(t, l, hit)
 			k := l.leases.find(hit.Limit, "k")
@@ -146,8 +146,8 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				l, err := Config{Observer: seen}.New(w.client)
 				require.NoError(t, err)
 				defer l.Close()
-				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
-				none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
+				limit := l.must(t, Rule{Name: "user", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
+				none := l.must(t, Rule{Name: "none", Quota: 1, Window: time.Hour})
 				atWindow(24 * time.Hour)
 				require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: "k"}).Allowed)
 				used := warm(t, l, Request{Limit: limit, Key: "k"})
@@ -164,7 +164,7 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				require.Equal(t, left, k.leftIn(k.number))
 				r = l.Allow(t.Context(), dear)
 				require.True(t, r.Allowed)
-				require.Equal(t, []any{Allowed, int64(2), time.Duration(0)}, []any{r.Outcome(), r.Remaining, r.RetryAfter})
+				require.Equal(t, []any{"allowed", int64(2), time.Duration(0)}, []any{r.Outcome(), r.Remaining, r.RetryAfter})
 				require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 2}).Allowed)
 				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
 				time.Sleep(time.Second)
@@ -173,7 +173,7 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				}
 				require.NoError(t, l.Close())
 				hits := seen.sums()
-				require.EqualValues(t, 1000+1, hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])
+				require.EqualValues(t, 1000+1, hits[sumCounted]-hits[sumReturned]-hits[sumUnused]-hits[sumLost])
 			})
 		})
 	}
@@ -185,7 +185,7 @@ func TestLookDuringRefills(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				hit := Request{Limit: l.must(t, Rule{Name: "user", Limit: 100_000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"}
+				hit := Request{Limit: l.must(t, Rule{Name: "user", Quota: 100_000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"}
 				look := Request{Limit: hit.Limit, Key: "k", Look: true}
 				atWindow(24 * time.Hour)
 				used := warm(t, l, hit)
@@ -216,13 +216,13 @@ func TestNoLease(t *testing.T) {
 		for name, rule := range map[string]Rule{
 			"off": {NoLease: true}, "denied hits count": {CountDenied: true}, "shadow": {Shadow: true},
 		} {
-			rule.Name, rule.Limit, rule.Window = "r", 1000, time.Minute
+			rule.Name, rule.Quota, rule.Window = "r", 1000, time.Minute
 			limit := l.must(t, rule)
 			for range 100 {
 				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: name}).Leased)
 			}
 		}
-		rare := l.must(t, Rule{Name: "rare", Limit: 1000, Window: time.Minute})
+		rare := l.must(t, Rule{Name: "rare", Quota: 1000, Window: time.Minute})
 		for range 100 {
 			require.False(t, l.Allow(t.Context(), Request{Limit: rare, Key: "k"}).Leased)
 			time.Sleep(2 * time.Second)
@@ -235,7 +235,7 @@ func TestNoLease(t *testing.T) {
 func TestManyCallersAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{Budget: 20 * time.Millisecond})
-		limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, FailClosed: true})
+		limit := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour, FailClosed: true})
 		atWindow(time.Hour)
 		var leased, all atomic.Int64
 		var callers sync.WaitGroup
@@ -262,7 +262,7 @@ func TestLeaseWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Budget: 20 * time.Millisecond})
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, FailClosed: true})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour, FailClosed: true})
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		left := l.count(t, limit, "k") - used
@@ -288,8 +288,8 @@ func TestLeaseOfAKeyThatIsHitRarely(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				l := w.limiter(t, Config{NearCache: -1})
-				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
-				other := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true})
+				limit := l.must(t, Rule{Name: "user", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
+				other := l.must(t, Rule{Name: "user", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true})
 				atWindow(24 * time.Hour)
 				for _, hits := range []int{12, 5, 0} { // in a tick
 					time.Sleep(lease.SlowTick - time.Since(l.leases.epoch)%lease.SlowTick)
@@ -317,7 +317,7 @@ func TestReturnsBesideASilentNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l, keys := w.limiter(t, Config{}), manyKeys(9)
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
 		atWindow(time.Hour)
 		for _, key := range keys {
 			warm(t, l, Request{Limit: limit, Key: key})
@@ -362,7 +362,7 @@ func TestReturnsBesideASilentNode(t *testing.T) {
 func TestIdleLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Greater(t, l.count(t, limit, "k"), used)
@@ -380,7 +380,7 @@ func TestIdleLease(t *testing.T) {
 func TestIdleAtTheEdge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Greater(t, l.count(t, limit, "k"), used)
@@ -396,15 +396,15 @@ func TestIdleAtTheEdge(t *testing.T) {
 func TestDeniedCallKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{NearCache: -1})
-		tenant := l.must(t, Rule{Name: "tenant", Limit: 100_000, Window: time.Hour})
-		user := l.must(t, Rule{Name: "user", Limit: 1, Window: time.Hour})
+		tenant := l.must(t, Rule{Name: "tenant", Quota: 100_000, Window: time.Hour})
+		user := l.must(t, Rule{Name: "user", Quota: 1, Window: time.Hour})
 		atWindow(time.Hour)
 		require.True(t, l.Allow(t.Context(), Request{Limit: user, Key: "u"}).Allowed)
 		used := warm(t, l, Request{Limit: tenant, Key: "t"})
 		for range 100 {
 			r := l.Allow(t.Context(), Request{Limit: tenant, Key: "t"}, Request{Limit: user, Key: "u"})
 			require.False(t, r.Allowed)
-			require.Equal(t, DeniedByOther, r.Each[0].Outcome())
+			require.Equal(t, "denied_by_other", r.Each[0].Outcome())
 			require.True(t, r.Each[0].Leased)
 			require.Equal(t, 100_000-used, r.Each[0].Remaining)
 		}
@@ -424,7 +424,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 				w.net.Impose("", "", simnet.Conditions{Latency: time.Duration(random.Int64N(int64(5 * time.Millisecond)))})
 				l, err := New(w.client)
 				require.NoError(t, err)
-				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, FailClosed: true})
+				limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour, FailClosed: true})
 				atWindow(time.Hour)
 				var used atomic.Int64
 				var callers sync.WaitGroup
@@ -457,7 +457,7 @@ func TestCloseWithoutRedis(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
 		l, err := Config{Observer: seen, Budget: 50 * time.Millisecond}.New(w.client)
 		require.NoError(t, err)
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
@@ -465,8 +465,8 @@ func TestCloseWithoutRedis(t *testing.T) {
 		require.NoError(t, l.Close())
 		require.LessOrEqual(t, time.Since(began), 60*time.Millisecond)
 		hits := seen.sums()
-		require.Positive(t, hits[HitsLost])
-		require.Equal(t, used, hits[HitsCounted]-hits[HitsLost])
+		require.Positive(t, hits[sumLost])
+		require.Equal(t, used, hits[sumCounted]-hits[sumLost])
 	})
 }
 
@@ -478,9 +478,9 @@ func TestHitsAddUp(t *testing.T) {
 		l, err := Config{Observer: seen, Budget: time.Second}.New(w.client)
 		require.NoError(t, err)
 		limits := []*Limit{
-			l.must(t, Rule{Name: "a", Limit: 4000, Window: 100 * time.Millisecond}),
-			l.must(t, Rule{Name: "b", Limit: 2000, Window: 200 * time.Millisecond, Algorithm: SlidingWindow}),
-			l.must(t, Rule{Name: "c", Limit: 3000, Window: time.Second}),
+			l.must(t, Rule{Name: "a", Quota: 4000, Window: 100 * time.Millisecond}),
+			l.must(t, Rule{Name: "b", Quota: 2000, Window: 200 * time.Millisecond, Algorithm: SlidingWindow}),
+			l.must(t, Rule{Name: "c", Quota: 3000, Window: time.Second}),
 		}
 		var allowed, leased atomic.Int64
 		var callers sync.WaitGroup
@@ -510,10 +510,10 @@ func TestHitsAddUp(t *testing.T) {
 		callers.Wait()
 		require.NoError(t, l.Close())
 		hits := seen.sums()
-		require.Equal(t, allowed.Load(), hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])
+		require.Equal(t, allowed.Load(), hits[sumCounted]-hits[sumReturned]-hits[sumUnused]-hits[sumLost])
 		require.Positive(t, leased.Load())
-		require.Positive(t, hits[HitsLeased])
-		require.Positive(t, hits[HitsUnused])
+		require.Positive(t, hits[sumLeased])
+		require.Positive(t, hits[sumUnused])
 		t.Log(allowed.Load(), leased.Load(), hits)
 	})
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -37,7 +35,7 @@ type Config struct {
 
 	// Instances, if not 0, is how many processes share the limits. While Redis cannot decide,
 	// each process allows its share instead of failing open or closed. It uses a token bucket
-	// for each key, with Limit / Instances tokens in a Window. A full bucket allows one request of
+	// for each key, with Quota / Instances tokens in a Window. A full bucket allows one request of
 	// any cost; the next ones are denied until it is paid for. At most 100,000 keys have a bucket at a
 	// time.
 	Instances int
@@ -55,7 +53,7 @@ type Config struct {
 	// that has the key.
 	ServerTime bool
 
-	// Observer, if not nil, is called with all decisions. limits.New makes one for
+	// Observer, if not nil, is called with all decisions. limitmetrics.New makes one for
 	// Prometheus.
 	Observer Observer
 }
@@ -166,37 +164,6 @@ func (l *Limiter) Close() error {
 // made reports whether New has made the limiter. A program that goes on after an error of
 // New has none.
 func (l *Limiter) made() bool { return l != nil && l.counters != nil }
-
-// A Limit is a [Rule] of a [Limiter]. It is immutable and safe for concurrent use.
-type Limit struct {
-	rule   Rule
-	prefix string // of the limiter that made it
-	head   string // of all its keys
-	salt   uint64 // of its keys' hashes
-	recent atomic.Pointer[heads]
-}
-
-// Limit returns a limit with the settings, or an error that names the field that cannot be used. It
-// sends nothing. Make a limit once and use it for all requests: each Limit has leases of its own, so
-// one that is made for a single request has none. Drop limits that are no longer needed. The limit's
-// keys begin with this limiter's Config.Prefix.
-func (l *Limiter) Limit(r Rule) (*Limit, error) {
-	if l == nil {
-		return nil, errNotMade
-	}
-	if err := r.validate(); err != nil {
-		return nil, err
-	}
-	return &Limit{rule: r, prefix: l.cfg.Prefix, head: l.cfg.Prefix + r.Name + ":", salt: rand.Uint64()}, nil
-}
-
-// Rule returns the limit's settings.
-func (l *Limit) Rule() Rule {
-	if l == nil {
-		return Rule{}
-	}
-	return l.rule
-}
 
 // pipe returns an empty pipeline. Its replies are valid until unpipe.
 func (l *Limiter) pipe() *pipeline.Pipeline {
@@ -356,7 +323,7 @@ func (l *Limiter) ask(ctx context.Context, hits []pipeline.Hit, draws []*draw) {
 
 var (
 	errNotMade = errors.New("limit: the Limiter was not made by New: use one that it returned without an error")
-	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
+	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Rule.New: use one that it returned")
 
 	errLookAtMost = errors.New("limit: AllowAtMost with Request.Look: call Allow, and read Decision.Remaining")
 

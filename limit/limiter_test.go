@@ -29,14 +29,14 @@ func atWindow(length time.Duration) {
 func TestFixedWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		perMinute := l.must(t, Rule{Name: "user", Limit: 3, Window: time.Minute})
+		perMinute := l.must(t, Rule{Name: "user", Quota: 3, Window: time.Minute})
 		atWindow(time.Minute)
 		time.Sleep(10 * time.Second)
 		for left := int64(2); left >= 0; left-- {
 			r := l.Allow(t.Context(), Request{Limit: perMinute, Key: "42"})
 			require.True(t, r.Allowed)
 			require.NoError(t, r.Err)
-			require.EqualValues(t, 3, r.Limit)
+			require.EqualValues(t, 3, r.Quota)
 			require.Equal(t, left, r.Remaining)
 			require.Zero(t, r.RetryAfter)
 			require.InDelta(t, 50*time.Second, r.ResetAfter, float64(10*time.Millisecond))
@@ -57,7 +57,7 @@ func TestFixedWindow(t *testing.T) {
 func TestCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "bytes", Limit: 10, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "bytes", Quota: 10, Window: time.Hour})
 		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 7}).Allowed)
 		r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 5})
 		require.False(t, r.Allowed)
@@ -76,7 +76,7 @@ func TestLostCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
 		for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
-			limit := l.must(t, Rule{Name: algorithm.String(), Limit: 10, Window: time.Hour, Algorithm: algorithm})
+			limit := l.must(t, Rule{Name: algorithm.String(), Quota: 10, Window: time.Hour, Algorithm: algorithm})
 			a := ask{limit: limit, window: windowAt(time.Now(), time.Hour)}
 			hits := []pipeline.Hit{{Prefix: limit.heads(a.number()).now, Key: "k", By: -5, TTL: time.Hour}}
 			require.NoError(t, l.counters.Hit(t.Context(), hits))
@@ -91,9 +91,9 @@ func TestLostCount(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{NearCache: -1})
-		user := l.must(t, Rule{Name: "user", Limit: 100, Window: time.Hour, NoLease: true})
-		path := l.must(t, Rule{Name: "path", Limit: 2, Window: time.Minute})
-		seen := l.must(t, Rule{Name: "seen", Limit: 100, Window: time.Hour, CountDenied: true})
+		user := l.must(t, Rule{Name: "user", Quota: 100, Window: time.Hour, NoLease: true})
+		path := l.must(t, Rule{Name: "path", Quota: 2, Window: time.Minute})
+		seen := l.must(t, Rule{Name: "seen", Quota: 100, Window: time.Hour, CountDenied: true})
 		all := func() Result {
 			return l.Allow(t.Context(), Request{Limit: user, Key: "u"}, Request{Limit: path, Key: "p"}, Request{Limit: seen, Key: "s"})
 		}
@@ -118,8 +118,8 @@ func TestAllOrNothing(t *testing.T) {
 func TestShadow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		shadow := l.must(t, Rule{Name: "shadow", Limit: 1, Window: time.Hour, Shadow: true})
-		real := l.must(t, Rule{Name: "real", Limit: 5, Window: time.Hour})
+		shadow := l.must(t, Rule{Name: "shadow", Quota: 1, Window: time.Hour, Shadow: true})
+		real := l.must(t, Rule{Name: "real", Quota: 5, Window: time.Hour})
 		for i := range 5 {
 			r := l.Allow(t.Context(), Request{Limit: shadow, Key: "k"}, Request{Limit: real, Key: "k"}, Request{Limit: shadow, Key: "k", Cost: 2})
 			require.True(t, r.Allowed)
@@ -137,8 +137,8 @@ func TestWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Budget: 30 * time.Millisecond})
-		open := l.must(t, Rule{Name: "open", Limit: 5, Window: time.Hour})
-		closed := l.must(t, Rule{Name: "closed", Limit: 5, Window: time.Hour, FailClosed: true})
+		open := l.must(t, Rule{Name: "open", Quota: 5, Window: time.Hour})
+		closed := l.must(t, Rule{Name: "closed", Quota: 5, Window: time.Hour, FailClosed: true})
 		require.True(t, l.Allow(t.Context(), Request{Limit: open, Key: "k"}, Request{Limit: closed, Key: "k"}).Allowed)
 		lift := w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		began := time.Now()
@@ -174,8 +174,8 @@ func TestInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Instances: 4})
-		limit := l.must(t, Rule{Name: "r", Limit: 40, Window: time.Minute, FailClosed: true})
-		small := l.must(t, Rule{Name: "s", Limit: 4, Window: time.Minute})
+		limit := l.must(t, Rule{Name: "r", Quota: 40, Window: time.Minute, FailClosed: true})
+		small := l.must(t, Rule{Name: "s", Quota: 4, Window: time.Minute})
 		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 40}).Allowed)
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		time.Sleep(time.Hour)
@@ -211,18 +211,18 @@ type outcomes []string
 
 func (o *outcomes) Decided(_ time.Duration, _ []Request, r Result) {
 	for i := range r.Each {
-		*o = append(*o, r.Each[i].Outcome().String())
+		*o = append(*o, r.Each[i].Outcome())
 	}
 }
 
-func (*outcomes) Hits(*Limit, Hits, int64) {}
+func (*outcomes) Hits(*Limit, string, int64) {}
 
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(outcomes)
 		l := w.limiter(t, Config{Observer: seen})
-		one := l.must(t, Rule{Name: "one", Limit: 1, Window: time.Hour})
-		many := l.must(t, Rule{Name: "many", Limit: 100, Window: time.Hour, FailClosed: true})
+		one := l.must(t, Rule{Name: "one", Quota: 1, Window: time.Hour})
+		many := l.must(t, Rule{Name: "many", Quota: 100, Window: time.Hour, FailClosed: true})
 		for _, requests := range [][]Request{
 			{{Limit: one, Key: "k"}, {Limit: many, Key: "k"}}, {{Limit: one, Key: "k"}, {Limit: many, Key: "k"}},
 			{{Limit: many, Key: "k"}, {Limit: one, Key: "k"}}, {{Limit: one}, {}},
@@ -242,8 +242,7 @@ func TestObserver(t *testing.T) {
 		require.Equal(t, outcomes{"canceled", "canceled", "canceled"}, *seen, "nobody waits for them")
 		other := Decision{Err: context.Canceled}
 		other.noteLeft(t.Context())
-		require.Equal(t, FailedClosed, other.Outcome(), "the context of a token source has ended, and not the caller's")
-		require.Equal(t, "mistaken", Outcome(200).String())
+		require.Equal(t, "failed_closed", other.Outcome(), "the context of a token source has ended, and not the caller's")
 	})
 }
 
@@ -253,8 +252,8 @@ func TestTakenBackLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
 		l := w.limiter(t, Config{Budget: 30 * time.Millisecond, NearCache: -1, Observer: seen})
-		none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
-		many := l.must(t, Rule{Name: "many", Limit: 100, Window: time.Hour})
+		none := l.must(t, Rule{Name: "none", Quota: 1, Window: time.Hour})
+		many := l.must(t, Rule{Name: "many", Quota: 100, Window: time.Hour})
 		require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: "k"}).Allowed)
 		w.net.Impose("", "", simnet.Conditions{Latency: 10 * time.Millisecond}) // a round trip is 20.5 ms
 		began := time.Now()
@@ -269,7 +268,7 @@ func TestTakenBackLater(t *testing.T) {
 		time.Sleep(time.Second)
 		require.EqualValues(t, 1, l.count(t, none, "k"))
 		require.Zero(t, l.count(t, many, "k"))
-		require.Equal(t, [HitsKinds]int64{4, 3, 0}, seen.sums())
+		require.Equal(t, [5]int64{4, 3, 0}, seen.sums())
 	})
 }
 
@@ -278,9 +277,9 @@ func TestResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{NearCache: -1})
-		minute := l.must(t, Rule{Name: "minute", Limit: 1, Window: time.Minute})
-		hour := l.must(t, Rule{Name: "hour", Limit: 1, Window: time.Hour})
-		wide := l.must(t, Rule{Name: "wide", Limit: 100, Window: time.Hour})
+		minute := l.must(t, Rule{Name: "minute", Quota: 1, Window: time.Minute})
+		hour := l.must(t, Rule{Name: "hour", Quota: 1, Window: time.Hour})
+		wide := l.must(t, Rule{Name: "wide", Quota: 100, Window: time.Hour})
 		atWindow(time.Hour)
 		both := func(a, b Request) (Result, Result) {
 			return l.Allow(t.Context(), a, b), l.Allow(t.Context(), b, a)
@@ -302,7 +301,7 @@ func TestMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "r", Quota: 5, Window: time.Hour})
 		for want, requests := range map[string][]Request{
 			"Request.Limit is nil": {{Limit: limit, Key: "k"}, {Key: "k"}}, "was not made by": {{Limit: new(Limit), Key: "k"}},
 			"Cost = -1 of limit ": {{Limit: limit, Key: "k", Cost: -1}, {Limit: limit, Key: "k"}},
@@ -315,11 +314,11 @@ func TestMistakes(t *testing.T) {
 		for _, requests := range [][]Request{{{Limit: limit, Key: "k"}}, nil} {
 			r := l.Allow(none, requests...)
 			require.ErrorContains(t, r.Err, "the context is nil")
-			require.Equal(t, Mistaken, r.Outcome())
+			require.Equal(t, "mistaken", r.Outcome())
 			require.False(t, r.Allowed)
 			r = new(Limiter).Allow(t.Context(), requests...)
 			require.ErrorIs(t, r.Err, errNotMade)
-			require.Equal(t, Mistaken, r.Outcome())
+			require.Equal(t, "mistaken", r.Outcome())
 			require.False(t, r.Allowed)
 		}
 		require.True(t, l.Allow(t.Context()).Allowed)
@@ -340,15 +339,15 @@ func TestMistakes(t *testing.T) {
 			require.False(t, result.Allowed)
 			require.Error(t, unmade.Close())
 		}
-		_, err = (*Limiter)(nil).Limit(Rule{Name: "a", Limit: 1, Window: time.Second})
+		_, err = Rule{Name: "a", Quota: 1, Window: time.Second}.New((*Limiter)(nil))
 		require.ErrorContains(t, err, "was not made by New")
 		for want, rule := range map[string]Rule{
-			`Rule.Name = ""`: {Limit: 1, Window: time.Second}, `Rule.Name = "a:b"`: {Name: "a:b", Window: time.Second},
-			"Limit = -1": {Name: "a", Limit: -1, Window: time.Second}, "Limit = 9000000000000": {Name: "a", Limit: 9e12, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond},
+			`Rule.Name = ""`: {Quota: 1, Window: time.Second}, `Rule.Name = "a:b"`: {Name: "a:b", Window: time.Second},
+			"Quota = -1": {Name: "a", Quota: -1, Window: time.Second}, "Quota = 9000000000000": {Name: "a", Quota: 9e12, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond}, "a number without a unit counts nanoseconds": {Name: "a", Window: 60},
 			"Algorithm = Algorithm(7)": {Name: "a", Window: time.Second, Algorithm: 7}, "Burst = 2: only a": {Name: "a", Window: time.Second, Burst: 2},
-			"Limit = 0: must be 1 to": {Name: "a", Window: time.Second, Algorithm: TokenBucket}, "Burst = -1": {Name: "a", Limit: 1, Window: time.Second, Algorithm: TokenBucket, Burst: -1},
+			"Quota = 0: must be 1 to": {Name: "a", Window: time.Second, Algorithm: TokenBucket}, "Burst = -1": {Name: "a", Quota: 1, Window: time.Second, Algorithm: TokenBucket, Burst: -1},
 		} {
-			_, err := l.Limit(rule)
+			_, err := rule.New(l)
 			require.ErrorContains(t, err, want)
 		}
 		require.NoError(t, l.Close())
@@ -362,7 +361,7 @@ func TestSlidingWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{NearCache: -1})
 		const limit, window = 20, 10 * time.Second
-		sliding := l.must(t, Rule{Name: "s", Limit: limit, Window: window, Algorithm: SlidingWindow})
+		sliding := l.must(t, Rule{Name: "s", Quota: limit, Window: window, Algorithm: SlidingWindow})
 		random := rand.New(rand.NewPCG(1, 2))
 		hits := make(map[int64]int64) // by window
 		allowed, denied := 0, 0
@@ -421,7 +420,7 @@ func TestSlidingWindowBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{NearCache: -1})
-				sliding := l.must(t, Rule{Name: "s", Limit: int64(c.limit), Window: time.Minute, Algorithm: SlidingWindow})
+				sliding := l.must(t, Rule{Name: "s", Quota: int64(c.limit), Window: time.Minute, Algorithm: SlidingWindow})
 				atWindow(time.Minute)
 				began := time.Now()
 				var hits []time.Duration
@@ -461,8 +460,8 @@ func TestNearCache(t *testing.T) {
 	for _, counted := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newWorld(t).limiter(t, Config{})
-			limit := l.must(t, Rule{Name: "r", Limit: 10, Window: time.Minute, CountDenied: counted})
-			other := l.must(t, Rule{Name: "o", Limit: 10, Window: time.Minute})
+			limit := l.must(t, Rule{Name: "r", Quota: 10, Window: time.Minute, CountDenied: counted})
+			other := l.must(t, Rule{Name: "o", Quota: 10, Window: time.Minute})
 			atWindow(time.Minute)
 			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 8}).Allowed)
 			r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
@@ -493,7 +492,7 @@ func TestSameKeyTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
 		for _, a := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
-			limit := l.must(t, Rule{Name: a.String(), Limit: 50, Window: time.Hour, Algorithm: a})
+			limit := l.must(t, Rule{Name: a.String(), Quota: 50, Window: time.Hour, Algorithm: a})
 			atWindow(time.Hour)
 			for _, n := range []int{2, 50, 51} { // requests
 				requests := make([]Request, n)
@@ -512,8 +511,8 @@ func TestSameKeyTwice(t *testing.T) {
 			r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 25}, Request{Limit: limit, Key: "other", Cost: 50}, Request{Limit: limit, Key: "k", Cost: 25})
 			require.True(t, r.Allowed, "%v: %+v", a, r)
 		}
-		dark := l.must(t, Rule{Name: "shared", Limit: 5, Window: time.Hour, Shadow: true})
-		limit := l.must(t, Rule{Name: "shared", Limit: 12, Window: time.Hour})
+		dark := l.must(t, Rule{Name: "shared", Quota: 5, Window: time.Hour, Shadow: true})
+		limit := l.must(t, Rule{Name: "shared", Quota: 12, Window: time.Hour})
 		for _, n := range []int{1, 50} { // of requests that are not asked about
 			requests := slices.Repeat([]Request{{Limit: dark, Key: "k", Cost: 10}}, n)
 			r := l.Allow(t.Context(), append(requests, Request{Limit: limit, Key: "k", Cost: 5})...)
@@ -527,7 +526,7 @@ func TestSameKeyTwice(t *testing.T) {
 func TestLongKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "r", Limit: 1, Window: time.Hour, CountDenied: true})
+		limit := l.must(t, Rule{Name: "r", Quota: 1, Window: time.Hour, CountDenied: true})
 		atWindow(time.Hour)
 		long := strings.Repeat("k", longKey+1)
 		for _, key := range []string{long, long + "k", long[1:]} {
@@ -550,7 +549,7 @@ func TestRetryAfter(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
 		random := rand.New(rand.NewPCG(3, 4))
 		for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
-			limit := l.must(t, Rule{Name: "r", Limit: 50, Window: time.Minute, Algorithm: algorithm})
+			limit := l.must(t, Rule{Name: "r", Quota: 50, Window: time.Minute, Algorithm: algorithm})
 			for i := range 80 {
 				key := algorithm.String() + string(rune('a'+i%26)) + string(rune('a'+i/26))
 				for range 1 + random.IntN(3) { // fill it, perhaps in two windows
@@ -580,8 +579,8 @@ func TestNeverMoreNeverFewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{Budget: time.Second})
 		limits := []*Limit{
-			l.must(t, Rule{Name: "a", Limit: 100, Window: time.Second}), l.must(t, Rule{Name: "b", Limit: 60, Window: time.Second}),
-			l.must(t, Rule{Name: "c", Limit: 1000, Window: 10 * time.Second}),
+			l.must(t, Rule{Name: "a", Quota: 100, Window: time.Second}), l.must(t, Rule{Name: "b", Quota: 60, Window: time.Second}),
+			l.must(t, Rule{Name: "c", Quota: 1000, Window: 10 * time.Second}),
 		}
 		atWindow(10 * time.Second)
 		var mu sync.Mutex
@@ -615,8 +614,8 @@ func TestNeverMoreNeverFewer(t *testing.T) {
 		full := 0
 		for at, n := range allowed {
 			limit := at[0].(*Limit).rule
-			require.LessOrEqual(t, n, limit.Limit, "%v", at)
-			if n == limit.Limit {
+			require.LessOrEqual(t, n, limit.Quota, "%v", at)
+			if n == limit.Quota {
 				full++
 			}
 		}
@@ -635,7 +634,7 @@ func TestLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{NearCache: -1})
-				rule.Name, rule.Limit, rule.Window = "user", 5, time.Minute
+				rule.Name, rule.Quota, rule.Window = "user", 5, time.Minute
 				limit := l.must(t, rule)
 				atWindow(time.Minute)
 				for used, remaining := int64(0), int64(5); ; used, remaining = used+1, remaining-1 {
@@ -663,7 +662,7 @@ func TestLookWritesNothing(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{})
 		for _, a := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
-			limit := l.must(t, Rule{Name: a.String(), Limit: 50, Window: time.Hour, Algorithm: a})
+			limit := l.must(t, Rule{Name: a.String(), Quota: 50, Window: time.Hour, Algorithm: a})
 			r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true})
 			require.NoError(t, r.Err)
 			require.True(t, r.Allowed)
@@ -678,8 +677,8 @@ func TestLookWritesNothing(t *testing.T) {
 func TestLookWithOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 5, Window: time.Minute})
-		banned := l.must(t, Rule{Name: "banned", Limit: 1, Window: time.Minute})
+		limit := l.must(t, Rule{Name: "user", Quota: 5, Window: time.Minute})
+		banned := l.must(t, Rule{Name: "banned", Quota: 1, Window: time.Minute})
 		both := []Request{{Limit: limit, Key: "k"}, {Limit: banned, Key: "k", Look: true}}
 		atWindow(time.Minute)
 		require.True(t, l.Allow(t.Context(), both...).Allowed)
@@ -704,7 +703,7 @@ func TestLookBesideHits(t *testing.T) {
 	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newWorld(t).limiter(t, Config{})
-			limit := l.must(t, Rule{Name: "user", Limit: 5, Window: time.Minute, Algorithm: algorithm})
+			limit := l.must(t, Rule{Name: "user", Quota: 5, Window: time.Minute, Algorithm: algorithm})
 			atWindow(time.Minute)
 			look, hit := Request{Limit: limit, Key: "k", Cost: 5, Look: true}, Request{Limit: limit, Key: "k", Cost: 2}
 			r := l.Allow(t.Context(), hit, look)
@@ -723,7 +722,7 @@ func TestLookWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Instances: 1, Budget: 50 * time.Millisecond})
-		limit := l.must(t, Rule{Name: "user", Limit: 2, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 2, Window: time.Hour})
 		w.net.Impose("", "", simnet.Conditions{Latency: time.Minute})
 		look, hit := Request{Limit: limit, Key: "k", Look: true}, Request{Limit: limit, Key: "k"}
 		for range 5 {

@@ -56,8 +56,8 @@ const _ = uint64(markerTime - repeatTime - returnTime)
 
 // The counts of the package.
 const (
-	// mostLimit bounds Rule.Limit, far from where Redis' counters overflow, and mostTokens a
-	// bucket's Limit and Burst.
+	// mostLimit bounds Rule.Quota, far from where Redis' counters overflow, and mostTokens a
+	// bucket's Quota and Burst.
 	mostLimit  int64 = 1_000_000_000_000
 	mostTokens int64 = 1_000_000_000
 

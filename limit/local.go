@@ -45,7 +45,7 @@ type localBucket struct {
 // too few. A full bucket has enough for any cost, which later hits then wait for:
 // what is allowed at once may cost more than the share.
 func (l *local) take(r *Rule, key string, cost int64, now time.Time) *localBucket {
-	if r.Limit == 0 {
+	if r.Quota == 0 {
 		return nil
 	}
 	b, at, per := l.bucket(r, key), l.at(now), l.per(r)
@@ -69,7 +69,7 @@ func (l *local) give(b *localBucket, r *Rule, cost int64) {
 func (l *local) at(now time.Time) float64 { return float64(now.Sub(l.began)) }
 
 // per returns the time in nanoseconds in which a token flows in.
-func (l *local) per(r *Rule) float64 { return float64(r.Window) / (float64(r.Limit) * l.share) }
+func (l *local) per(r *Rule) float64 { return float64(r.Window) / (float64(r.Quota) * l.share) }
 
 func (l *local) bucket(r *Rule, key string) *localBucket {
 	key = bounded(l.seed, key)

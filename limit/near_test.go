@@ -17,7 +17,7 @@ import (
 func TestNearCacheKeepsNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 3000, Burst: 1, Window: time.Second, Algorithm: TokenBucket})
+		limit := l.must(t, Rule{Name: "user", Quota: 3000, Burst: 1, Window: time.Second, Algorithm: TokenBucket})
 		const callers, length = 16, time.Second
 		var asked, allowed atomic.Int64
 		var all sync.WaitGroup
@@ -46,7 +46,7 @@ func TestNearCacheWithALargeBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		a, b := w.limiter(t, Config{}), w.limiter(t, Config{Budget: 10 * time.Second})
-		rule := Rule{Name: "user", Limit: 100, Window: time.Minute}
+		rule := Rule{Name: "user", Quota: 100, Window: time.Minute}
 		atWindow(time.Minute)
 		reservation, result := a.Reserve(t.Context(), Request{Limit: a.must(t, rule), Key: "k", Cost: 100})
 		require.True(t, result.Allowed)

@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes/internal/engine"
 )
 
-// An Observer is called with decisions and with what becomes of hits. limits.New makes one
+// An Observer is called with decisions and with what becomes of hits. limitmetrics.New makes one
 // for Prometheus. Many goroutines call it. It must be quick and must not block. If it panics, the
 // client logs that, and the limiter goes on.
 type Observer interface {
@@ -18,10 +18,17 @@ type Observer interface {
 	// does not wait for it.
 	Decided(took time.Duration, requests []Request, result Result)
 
-	// Hits is called when n hits of the limit were counted, returned and so on, by any
-	// goroutine. n is the sum of their costs. Limiter.Close waits for it, so Hits must return
-	// soon and must not call Close.
-	Hits(limit *Limit, what Hits, n int64)
+	// Hits is called by any goroutine with what became of n hits of the limit. n is the sum of
+	// their costs. what is one of
+	//
+	//   - counted: counted, as far as is known
+	//   - returned: given back, after a denied call, a settlement or by a lease
+	//   - lost: could not be given back or counted by a settlement, or were leased without a reply
+	//   - leased: reserved by a lease: a part of those that were counted
+	//   - unused: reserved by a lease, and not used in time
+	//
+	// Limiter.Close waits for it, so Hits must return soon and must not call Close.
+	Hits(limit *Limit, what string, n int64)
 }
 
 // guarded calls an observer. If that panics, the client logs it.
@@ -41,63 +48,23 @@ func (g guarded) Decided(took time.Duration, requests []Request, result Result) 
 	g.client.CallUser("limit.Observer.Decided", func() { g.of.Decided(took, requests, result) })
 }
 
-func (g guarded) Hits(of *Limit, what Hits, n int64) {
+func (g guarded) Hits(of *Limit, what string, n int64) {
 	g.client.CallUser("limit.Observer.Hits", func() { g.of.Hits(of, what, n) })
 }
 
-// Hits says what became of hits in Redis, for metrics.
-type Hits uint8
-
-// What may become of hits.
+// What may become of hits in Redis, for Observer.Hits.
 const (
-	HitsCounted  Hits = iota // counted, as far as is known
-	HitsReturned             // given back, after a denied call, a settlement or by a lease
-	HitsLost                 // could not be given back or counted by a settlement, or were leased without a reply
-	HitsLeased               // reserved by a lease: a part of those that were counted
-	HitsUnused               // reserved by a lease, and not used in time
-
-	// HitsKinds is how many values there are.
-	HitsKinds = 5
+	hitsCounted  = "counted"
+	hitsReturned = "returned"
+	hitsLost     = "lost"
+	hitsLeased   = "leased"
+	hitsUnused   = "unused"
 )
 
-// String returns "counted", "returned", "lost", "leased" or "unused".
-func (h Hits) String() string {
-	return [...]string{"counted", "returned", "lost", "leased", "unused"}[min(h, HitsUnused)]
-}
-
-func (l *Limiter) tell(of *Limit, what Hits, n int64) {
+func (l *Limiter) tell(of *Limit, what string, n int64) {
 	if l.cfg.Observer != nil {
 		l.cfg.Observer.Hits(of, what, n)
 	}
-}
-
-// An Outcome is what became of a request, for metrics.
-type Outcome uint8
-
-// What may become of a request.
-const (
-	Allowed       Outcome = iota // within its limit
-	Denied                       // over its limit
-	DeniedNear                   // over its limit, by the near cache
-	FailedOpen                   // allowed without Redis
-	FailedClosed                 // denied without Redis
-	NotAsked                     // another limit of the call denied it before
-	Mistaken                     // the request cannot be used
-	DeniedByOther                // within its limit, but another limit has denied the call
-	AllowedLeased                // within its limit, by a lease
-	Canceled                     // its caller left before Redis had decided: the context was canceled
-
-	// Outcomes is how many outcomes there are.
-	Outcomes = 10
-)
-
-// String returns "allowed", "denied", "denied_near", "failed_open",
-// "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased" or "canceled".
-func (o Outcome) String() string {
-	if o >= Outcomes {
-		o = Mistaken
-	}
-	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased", "canceled"}[o]
 }
 
 // noteLeft notes whether Redis did not decide and the caller has left. Err does not say that: it may
@@ -106,29 +73,41 @@ func (d *Decision) noteLeft(ctx context.Context) {
 	d.left = d.Err != nil && ctx != nil && errors.Is(ctx.Err(), context.Canceled)
 }
 
-// Outcome returns what became of one request of a call, an element of Result.Each. A Result has
-// the outcome of the request that its figures are of. It is Allowed if all limits of the call are
-// shadow limits.
-func (d Decision) Outcome() Outcome {
+// Outcome returns what became of one request of a call, an element of Result.Each, in one word for
+// metrics:
+//
+//   - allowed: within its limit
+//   - allowed_leased: within its limit, by a lease
+//   - denied: over its limit
+//   - denied_near: over its limit, by the near cache
+//   - denied_by_other: within its limit, but another limit has denied the call
+//   - not_asked: another limit of the call denied it before
+//   - failed_open, failed_closed: allowed or denied without Redis
+//   - canceled: its caller left before Redis had decided: the context was canceled
+//   - mistaken: the request cannot be used
+//
+// A Result has the outcome of the request that its figures are of. It is allowed if all limits of the
+// call are shadow limits.
+func (d Decision) Outcome() string {
 	switch {
 	case d.mistake:
-		return Mistaken
+		return "mistaken"
 	case d.left:
-		return Canceled
+		return "canceled"
 	case d.Err != nil && d.Allowed:
-		return FailedOpen
+		return "failed_open"
 	case d.Err != nil:
-		return FailedClosed
+		return "failed_closed"
 	case d.Near:
-		return DeniedNear
+		return "denied_near"
 	case d.Allowed && d.other:
-		return DeniedByOther
+		return "denied_by_other"
 	case d.Allowed && d.Leased:
-		return AllowedLeased
+		return "allowed_leased"
 	case d.Allowed:
-		return Allowed
+		return "allowed"
 	case d.RetryAfter > 0:
-		return Denied
+		return "denied"
 	}
-	return NotAsked
+	return "not_asked"
 }

@@ -13,7 +13,7 @@ import (
 type rude struct{ decisions, hits atomic.Int64 }
 
 func (r *rude) Decided(time.Duration, []Request, Result) { r.decisions.Add(1); panic("Decided") }
-func (r *rude) Hits(*Limit, Hits, int64)                 { r.hits.Add(1); panic("Hits") }
+func (r *rude) Hits(*Limit, string, int64)               { r.hits.Add(1); panic("Hits") }
 
 // TestPanickingObserver costs no call its result, no denied call its hits, and does not end the
 // process from a goroutine that refills a lease.
@@ -25,8 +25,8 @@ func TestPanickingObserver(t *testing.T) {
 				w := newWorld(t)
 				l := w.limiter(t, Config{Observer: observer, NearCache: -1})
 				atWindow(24 * time.Hour)
-				few := l.must(t, Rule{Name: "few", Limit: 2, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true})
-				used := warm(t, l, Request{Limit: l.must(t, Rule{Name: "many", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"})
+				few := l.must(t, Rule{Name: "few", Quota: 2, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true})
+				used := warm(t, l, Request{Limit: l.must(t, Rule{Name: "many", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"})
 				require.False(t, l.Allow(t.Context(), Request{Limit: few, Key: "k", Cost: 2}, Request{Limit: l.must(t, Rule{Name: "none", Window: time.Hour}), Key: "k"}).Allowed)
 				granted, _ := l.AllowAtMost(t.Context(), Request{Limit: few, Key: "k", Cost: 3})
 				require.EqualValues(t, 2, granted, "those of the denied call are back")
@@ -41,7 +41,7 @@ func TestPanickingObserver(t *testing.T) {
 type closing struct{ limiter *Limiter }
 
 func (c *closing) Decided(time.Duration, []Request, Result) { _ = c.limiter.Close() }
-func (*closing) Hits(*Limit, Hits, int64)                   {}
+func (*closing) Hits(*Limit, string, int64)                 {}
 
 // TestObserverCloses: Close does not wait for Decided, which may call it or may hang.
 func TestObserverCloses(t *testing.T) {
@@ -60,7 +60,7 @@ func TestObserverCloses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				observer := new(closing)
 				observer.limiter = newWorld(t).limiter(t, Config{Observer: observer})
-				rule := observer.limiter.must(t, Rule{Name: "few", Limit: 2, Window: time.Hour})
+				rule := observer.limiter.must(t, Rule{Name: "few", Quota: 2, Window: time.Hour})
 				require.True(t, call(t, observer.limiter, Request{Limit: rule, Key: "k", Cost: 1}))
 			})
 		})

@@ -18,7 +18,7 @@ func TestHugeCounts(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				l := w.limiter(t, Config{NearCache: -1})
-				of := l.must(t, Rule{Name: "user", Limit: limit, Window: time.Hour, Algorithm: SlidingWindow, FailClosed: true})
+				of := l.must(t, Rule{Name: "user", Quota: limit, Window: time.Hour, Algorithm: SlidingWindow, FailClosed: true})
 				atWindow(time.Hour)
 				time.Sleep(time.Second)
 				if limit > 3 {
@@ -54,7 +54,7 @@ func requireDenied(t *testing.T, d Decision) {
 
 // TestRefillOverHugeCounts: a refill finds nothing free where the counts are near the end of int64.
 func TestRefillOverHugeCounts(t *testing.T) {
-	of := &Limit{rule: Rule{Limit: 1000, Window: time.Hour, Algorithm: SlidingWindow}}
+	of := &Limit{rule: Rule{Quota: 1000, Window: time.Hour, Algorithm: SlidingWindow}}
 	at := window{length: time.Hour, elapsed: time.Second}
 	r := refill{lease: &keyLease{limit: of}, window: at, n: 10}
 	hits := of.appendHits(nil, at, "k", 10, time.Second)
@@ -72,7 +72,7 @@ func TestHugestCount(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				l := w.limiter(t, Config{NearCache: -1})
-				of := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+				of := l.must(t, Rule{Name: "user", Quota: 1000, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				now := of.heads(windowAt(time.Now(), time.Hour).number).now
 				require.NoError(t, w.client.Do(t.Context(), radix.Cmd(nil, "SET", now+"k", strconv.FormatInt(math.MaxInt64, 10))))

@@ -22,7 +22,7 @@ func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
 		d.Remaining = min(k.Free(), a.limit.rule.burst())
 	}
 	k.mu.Unlock()
-	l.tellSome(k.limit, HitsUnused, unused)
+	l.tellSome(k.limit, hitsUnused, unused)
 	return part
 }
 
@@ -33,7 +33,7 @@ func (a *ask) help(l *Limiter, d *Decision) {
 		return
 	}
 	k := a.lease
-	excess := a.used() - a.limit.rule.Limit
+	excess := a.used() - a.limit.rule.Quota
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -93,7 +93,7 @@ func (a *ask) takeMissing(l *Limiter, n int64) bool {
 		a.excess, a.tokens = n, k.line.Take(n)
 	}
 	k.mu.Unlock()
-	l.tellSome(k.limit, HitsUnused, unused)
+	l.tellSome(k.limit, hitsUnused, unused)
 	return a.excess > 0
 }
 

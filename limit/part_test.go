@@ -17,7 +17,7 @@ func TestSecondDrawWithoutReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l, other := w.limiter(t, Config{}), w.limiter(t, Config{})
-		rule := Rule{Name: "user", Limit: 1000, Burst: 1000, Window: time.Hour, Algorithm: TokenBucket}
+		rule := Rule{Name: "user", Quota: 1000, Burst: 1000, Window: time.Hour, Algorithm: TokenBucket}
 		limit := l.must(t, rule)
 		rule.NoLease = true
 		direct := other.must(t, rule)

@@ -35,9 +35,9 @@ func TestMain(m *testing.M) {
 
 // What each process asks for, some ten times as often as is allowed.
 var processRules = []Rule{
-	{Name: "fixed", Limit: 100, Window: time.Second},
-	{Name: "sliding", Limit: 100, Window: time.Second, Algorithm: SlidingWindow},
-	{Name: "bucket", Limit: 100, Burst: 20, Window: time.Second, Algorithm: TokenBucket},
+	{Name: "fixed", Quota: 100, Window: time.Second},
+	{Name: "sliding", Quota: 100, Window: time.Second, Algorithm: SlidingWindow},
+	{Name: "bucket", Quota: 100, Burst: 20, Window: time.Second, Algorithm: TokenBucket},
 }
 
 // admissions are how many hits were allowed, by rule and by the window in which the
@@ -64,7 +64,7 @@ func child(task string) error {
 	var limits []*Limit
 	allowed := make(admissions)
 	for _, rule := range processRules {
-		limit, err := limiter.Limit(rule)
+		limit, err := rule.New(limiter)
 		if err != nil {
 			return err
 		}

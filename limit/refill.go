@@ -28,7 +28,7 @@ type refill struct {
 
 // refillHits asks Redis for hits: a share of what remains, at most.
 func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
-	k, w, limit := r.lease, r.window, r.lease.limit.rule.Limit
+	k, w, limit := r.lease, r.window, r.lease.limit.rule.Quota
 	before, err := l.hitsBefore(ctx, k.limit, w, k.key)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (r *refill) counted(hits []pipeline.Hit) {
 	if len(hits) == 2 {
 		used = plus(used, r.window.share(hits[1].Total))
 	}
-	r.free = r.lease.limit.rule.Limit - used
+	r.free = r.lease.limit.rule.Quota - used
 	r.excess = min(r.n, max(0, -r.free))
 	r.granted = r.n - r.excess
 }
@@ -142,10 +142,10 @@ func (l *Limiter) filled(r *refill) (late []owed) {
 	if r.err != nil && r.sent && !didNotRun(r.err) {
 		counted, lost = r.n, r.n // at most
 	}
-	l.tellSome(k.limit, HitsCounted, counted)
-	l.tellSome(k.limit, HitsLeased, counted)
-	l.tellSome(k.limit, HitsLost, lost)
-	l.tellSome(k.limit, HitsUnused, unused)
+	l.tellSome(k.limit, hitsCounted, counted)
+	l.tellSome(k.limit, hitsLeased, counted)
+	l.tellSome(k.limit, hitsLost, lost)
+	l.tellSome(k.limit, hitsUnused, unused)
 	return late
 }
 
@@ -156,7 +156,7 @@ func (k *keyLease) owed(l *Limiter, r *refill) owed {
 	return k.owedHits(l, r.window, r.granted)
 }
 
-func (l *Limiter) tellSome(of *Limit, what Hits, n int64) {
+func (l *Limiter) tellSome(of *Limit, what string, n int64) {
 	if n > 0 {
 		l.tell(of, what, n)
 	}

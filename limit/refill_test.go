@@ -38,7 +38,7 @@ func TestTokensOfLeases(t *testing.T) {
 				var callers sync.WaitGroup
 				for i := range 3 {
 					l := w.limiter(t, Config{NearCache: -1})
-					bucket := l.must(t, Rule{Name: "b", Limit: rate, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+					bucket := l.must(t, Rule{Name: "b", Quota: rate, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
 					for j := range 5 {
 						callers.Go(func() {
 							random := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
@@ -84,7 +84,7 @@ func TestTokensOfLeases(t *testing.T) {
 func TestSlidingRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
+		limit := l.must(t, Rule{Name: "user", Quota: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
 		atWindow(2 * time.Second)
 		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 20_000}).Allowed)
 		atWindow(2 * time.Second)
@@ -100,7 +100,7 @@ func TestSlidingRefill(t *testing.T) {
 func TestSlidingLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{NearCache: -1})
-		limit := l.must(t, Rule{Name: "user", Limit: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
+		limit := l.must(t, Rule{Name: "user", Quota: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
 		atWindow(2 * time.Second)
 		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 20_000}).Allowed)
 		atWindow(2 * time.Second)
@@ -142,7 +142,7 @@ func TestLeaseAtTheLimit(t *testing.T) {
 		var callers sync.WaitGroup
 		for range 3 {
 			l := w.limiter(t, Config{NearCache: -1})
-			limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
+			limit := l.must(t, Rule{Name: "user", Quota: 5000, Window: time.Hour})
 			for range 10 {
 				callers.Go(func() {
 					for range 400 {
@@ -172,7 +172,7 @@ func TestRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 5000, Window: time.Hour})
 		atWindow(time.Hour)
 		ask := func(n int64) *refill {
 			r := &refill{lease: &keyLease{limit: limit, key: "k"}, window: windowAt(time.Now(), time.Hour), n: n}
@@ -208,7 +208,7 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{Observer: seen})
-				limit := l.must(t, Rule{Name: "user", Limit: 10_000, Window: time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 10_000, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				hit := Request{Limit: limit, Key: "k"}
 				used := warm(t, l, hit)
@@ -226,8 +226,8 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 				}
 				time.Sleep(10 * time.Millisecond)
 				after := seen.sums()
-				require.Greater(t, after[HitsLeased]-before[HitsLeased], int64(10))
-				require.Greater(t, after[HitsReturned], before[HitsReturned])
+				require.Greater(t, after[sumLeased]-before[sumLeased], int64(10))
+				require.Greater(t, after[sumReturned], before[sumReturned])
 				require.EqualValues(t, 10_000, l.count(t, limit, "k"))
 				require.EqualValues(t, 10_000, used+cost+k.leftIn(k.number))
 			})
@@ -240,7 +240,7 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 func TestRefillBeyondTheLimitAfterReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "user", Limit: 10_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 10_000, Window: time.Hour})
 		atWindow(time.Hour)
 		warm(t, l, Request{Limit: limit, Key: "k"})
 		r := &refill{lease: l.leases.find(limit, "k"), window: windowAt(time.Now(), time.Hour), granted: 2, excess: 3, ended: make(chan struct{})}
@@ -256,21 +256,21 @@ func TestResetTellsWhatIsUnused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := new(ledger)
 		l := newWorld(t).limiter(t, Config{Observer: seen})
-		limit := l.must(t, Rule{Name: "user", Limit: 10_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 10_000, Window: time.Hour})
 		atWindow(time.Hour)
 		warm(t, l, Request{Limit: limit, Key: "k"})
 		synctest.Wait()
-		before, left := seen.sums()[HitsUnused], l.leases.find(limit, "k").Left()
+		before, left := seen.sums()[sumUnused], l.leases.find(limit, "k").Left()
 		require.Positive(t, left)
 		for _, other := range []Rule{ // that share no counts with it
-			{Name: "user", Limit: 10_000, Window: time.Minute},
-			{Name: "user", Limit: 10_000, Window: time.Hour, Algorithm: TokenBucket},
+			{Name: "user", Quota: 10_000, Window: time.Minute},
+			{Name: "user", Quota: 10_000, Window: time.Hour, Algorithm: TokenBucket},
 		} {
 			require.NoError(t, l.Reset(t.Context(), l.must(t, other), "k"))
-			require.Equal(t, before, seen.sums()[HitsUnused])
+			require.Equal(t, before, seen.sums()[sumUnused])
 		}
-		require.NoError(t, l.Reset(t.Context(), l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour, Algorithm: SlidingWindow}), "k"))
-		require.Equal(t, before+left, seen.sums()[HitsUnused])
+		require.NoError(t, l.Reset(t.Context(), l.must(t, Rule{Name: "user", Quota: 5000, Window: time.Hour, Algorithm: SlidingWindow}), "k"))
+		require.Equal(t, before+left, seen.sums()[sumUnused])
 	})
 }
 
@@ -279,10 +279,10 @@ func TestStoppedLeaseHasNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := new(ledger)
 		l := newWorld(t).limiter(t, Config{Observer: seen})
-		q := Request{Limit: l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: TokenBucket}), Key: "k"}
+		q := Request{Limit: l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour, Algorithm: TokenBucket}), Key: "k"}
 		warm(t, l, q)
 		synctest.Wait()
-		before := seen.sums()[HitsUnused]
+		before := seen.sums()[sumUnused]
 		stopped := l.leases.stop(func(*Limit) bool { return true }, "k", false)
 		require.Len(t, stopped, 1)
 		require.Positive(t, stopped[0].unused)
@@ -290,7 +290,7 @@ func TestStoppedLeaseHasNoTokens(t *testing.T) {
 		for range 10 { // until the lease is looked at
 			require.True(t, l.Allow(t.Context(), q).Allowed)
 		}
-		require.Equal(t, before, seen.sums()[HitsUnused])
+		require.Equal(t, before, seen.sums()[sumUnused])
 		require.Zero(t, stopped[0].Left())
 	})
 }
@@ -301,7 +301,7 @@ func TestRefillDuringPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
 		l := w.limiter(t, Config{Observer: seen, Budget: 20 * time.Millisecond})
-		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		lift := w.net.Impose("", "", simnet.Conditions{Latency: 50 * time.Millisecond})
@@ -310,7 +310,7 @@ func TestRefillDuringPause(t *testing.T) {
 		used++ // the outcome of the last hit is unknown
 		time.Sleep(200 * time.Millisecond)
 		lift()
-		require.Zero(t, seen.sums()[HitsLost])
+		require.Zero(t, seen.sums()[sumLost])
 		k := l.leases.find(limit, "k")
 		require.Positive(t, k.leftIn(k.number))
 		require.Equal(t, l.count(t, limit, "k"), used+k.leftIn(k.number))
@@ -333,11 +333,11 @@ func TestRefillWithoutReply(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{Observer: seen, Budget: 20 * time.Millisecond})
-				limit := l.must(t, Rule{Name: "user", Limit: c.limit, Window: time.Hour, Algorithm: c.algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: c.limit, Window: time.Hour, Algorithm: c.algorithm})
 				atWindow(time.Hour)
 				warm(t, l, Request{Limit: limit, Key: "k"})
 				before := seen.sums()
-				require.Zero(t, before[HitsLost])
+				require.Zero(t, before[sumLost])
 				lift := w.net.Impose("", "", simnet.Conditions{Latency: time.Minute})
 				for l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Leased { // until it asks for more
 				}
@@ -345,12 +345,12 @@ func TestRefillWithoutReply(t *testing.T) {
 				lift()
 				after := seen.sums()
 				if !c.asked {
-					require.Zero(t, after[HitsLost])
+					require.Zero(t, after[sumLost])
 					return
 				}
-				require.Positive(t, after[HitsLost])
-				require.Equal(t, after[HitsLost], after[HitsLeased]-before[HitsLeased])
-				require.Equal(t, after[HitsLost], after[HitsCounted]-before[HitsCounted])
+				require.Positive(t, after[sumLost])
+				require.Equal(t, after[sumLost], after[sumLeased]-before[sumLeased])
+				require.Equal(t, after[sumLost], after[sumCounted]-before[sumCounted])
 			})
 		})
 	}

@@ -160,7 +160,7 @@ func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision) bool 
 	}
 	a.taken(d)
 	k.mu.Unlock()
-	l.tellSome(k.limit, HitsUnused, gone)
+	l.tellSome(k.limit, hitsUnused, gone)
 	if d.Leased {
 		a.allow(d)
 	}

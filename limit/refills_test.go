@@ -50,7 +50,7 @@ func TestRefillsTravelTogether(t *testing.T) {
 				var trips atomic.Int64
 				w := newTracedWorld(t, &redislanes.Trace{EndGroup: func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { trips.Add(1) }})
 				l, keys := w.limiter(t, Config{}), manyKeys(300)
-				limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				hitAll(t, l, limit, keys, 20)
 				began := trips.Load()
@@ -68,7 +68,7 @@ func TestRefillsBesideASilentNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l, keys := w.limiter(t, Config{}), manyKeys(300)
-		limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour})
 		atWindow(time.Hour)
 		hitAll(t, l, limit, keys, 10)
 		silent := w.model.Nodes()[0].Addr()
@@ -130,7 +130,7 @@ func TestLookBesideAWaitingRefill(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: 1000 * time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: 1000 * time.Hour, Algorithm: algorithm})
 				atWindow(1000 * time.Hour)
 				used, began := waiting(t, l, limit), time.Now()
 				r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true})
@@ -148,7 +148,7 @@ func TestEndOfAWaitingRefill(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				l, other := w.limiter(t, Config{}), w.limiter(t, Config{})
-				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+				limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
 				atWindow(time.Hour)
 				used := waiting(t, l, limit)
 				if reset {
@@ -171,7 +171,7 @@ func TestWaitingRefillWithCare(t *testing.T) {
 		w := newWorld(t)
 		seen := new(ledger)
 		l, other := w.limiter(t, Config{Observer: seen}), w.limiter(t, Config{})
-		rule := Rule{Name: "user", Limit: 100_000, Window: time.Hour}
+		rule := Rule{Name: "user", Quota: 100_000, Window: time.Hour}
 		limit := l.must(t, rule)
 		atWindow(time.Hour)
 		used := waiting(t, l, limit)
@@ -192,7 +192,7 @@ func TestWaitingRefillWithCare(t *testing.T) {
 func TestEmptyLeasesOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, keys := newWorld(t).limiter(t, Config{}), manyKeys(5)
-		bucket := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour, Algorithm: TokenBucket})
 		var requests []Request
 		for _, key := range keys {
 			requests = append(requests, Request{Limit: bucket, Key: key})
@@ -229,7 +229,7 @@ func TestCloseDuringRefills(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l, other, keys := w.limiter(t, Config{Observer: seen}), w.limiter(t, Config{}), manyKeys(200)
-				limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				hitAll(t, l, limit, keys, 20)
 				defer w.net.Impose("", "", simnet.Conditions{Latency: 5 * time.Millisecond})()
@@ -252,7 +252,7 @@ func TestCloseDuringRefills(t *testing.T) {
 					}
 				}
 				require.NoError(t, l.Close())
-				require.Zero(t, seen.sums()[HitsLost])
+				require.Zero(t, seen.sums()[sumLost])
 				for _, key := range keys {
 					require.Equal(t, used, other.count(t, limit, key))
 				}
@@ -268,7 +268,7 @@ func TestRefillsOfASlot(t *testing.T) {
 		var bytes atomic.Int64
 		w := newTracedWorld(t, &redislanes.Trace{EndGroup: func(_ context.Context, g redislanes.GroupStart, _ redislanes.GroupInfo) { bytes.Add(int64(g.Bytes)) }})
 		l := w.limiter(t, Config{})
-		bucket := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Hour, Algorithm: TokenBucket})
 		var keys []string
 		for _, key := range manyKeys(50) {
 			keys = append(keys, "{tag}"+key)
@@ -286,7 +286,7 @@ func TestRefillsOfASlot(t *testing.T) {
 func TestDearHitBesideAWaitingRefill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		bucket := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour, Algorithm: TokenBucket})
 		waiting(t, l, bucket)
 		began, k := time.Now(), l.leases.find(bucket, "k")
 		require.True(t, l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: 1000}).Allowed)
@@ -302,7 +302,7 @@ func TestHitDuringReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Budget: 10 * time.Second})
-		bucket := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Minute, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "user", Quota: 1_000_000, Window: time.Minute, Algorithm: TokenBucket})
 		hit := Request{Limit: bucket, Key: "k"}
 		warm(t, l, hit)
 		lift := w.net.Impose("", "", simnet.Conditions{Latency: 50 * time.Millisecond})

@@ -40,7 +40,7 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	// Leases stop first. A return that runs after DEL would allow its hits twice. Hits that a lease
 	// gets after DEL would stay counted, and nobody would use them.
 	for _, k := range l.leases.stop(shares, key, false) {
-		l.tellSome(k.limit, HitsUnused, k.unused)
+		l.tellSome(k.limit, hitsUnused, k.unused)
 		k.settle(ctx)
 	}
 	l.backlog.forget(places)
@@ -51,7 +51,7 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	}
 	err := p.Do(ctx)
 	for _, k := range l.leases.stop(shares, key, true) { // those that were made meanwhile, too
-		l.tellSome(k.limit, HitsUnused, k.unused)
+		l.tellSome(k.limit, hitsUnused, k.unused)
 	}
 	for _, at := range places {
 		l.near.forget(at)
@@ -93,4 +93,4 @@ func (l *local) forget(r *Rule, key string) {
 	}
 }
 
-var errResetOfNone = errors.New("limit: the Limit is nil, or was not made by Limiter.Limit: use one that it returned")
+var errResetOfNone = errors.New("limit: the Limit is nil, or was not made by Rule.New: use one that it returned")

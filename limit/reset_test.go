@@ -23,7 +23,7 @@ func TestReset(t *testing.T) {
 			t.Run(fmt.Sprint(algorithm, counted), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newWorld(t).limiter(t, Config{})
-					limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Minute, Algorithm: algorithm, CountDenied: counted})
+					limit := l.must(t, Rule{Name: "r", Quota: 5, Window: time.Minute, Algorithm: algorithm, CountDenied: counted})
 					atWindow(time.Minute)
 					for range 2 { // windows
 						for _, key := range []string{"k", "other"} {
@@ -52,7 +52,7 @@ func TestResetWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{Instances: 1})
-		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "r", Quota: 5, Window: time.Hour})
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		all := Request{Limit: limit, Key: "k", Cost: 5}
 		require.True(t, l.Allow(t.Context(), all).Allowed)
@@ -70,7 +70,7 @@ func TestResetWithoutRedis(t *testing.T) {
 func TestResetForgetsReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "r", Quota: 5, Window: time.Hour})
 		atWindow(time.Hour)
 		for _, key := range []string{"k", "other"} {
 			hit := pipeline.Hit{Prefix: limit.heads(windowAt(time.Now(), time.Hour).number).now, Key: key, By: -3, TTL: time.Hour}
@@ -91,7 +91,7 @@ func TestResetDuringRefills(t *testing.T) {
 		t.Run(fmt.Sprint(wait, beside), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{NearCache: -1})
-				hit := Request{Limit: l.must(t, Rule{Name: "r", Limit: 1000, Window: time.Hour}), Key: "k"}
+				hit := Request{Limit: l.must(t, Rule{Name: "r", Quota: 1000, Window: time.Hour}), Key: "k"}
 				atWindow(time.Hour)
 				warm(t, l, hit)
 				k := l.leases.find(hit.Limit, "k")
@@ -142,7 +142,7 @@ func TestResetDuringRefills(t *testing.T) {
 func TestResetMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{NearCache: -1})
-		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
+		limit := l.must(t, Rule{Name: "r", Quota: 5, Window: time.Hour})
 		require.ErrorIs(t, (*Limiter)(nil).Reset(t.Context(), limit, "k"), errNotMade)
 		require.ErrorContains(t, l.Reset(t.Context(), nil, "k"), "the Limit is nil")
 		var none context.Context

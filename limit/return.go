@@ -39,7 +39,7 @@ func (c *call) owes(l *Limiter) bool {
 			back := newDraw(a.place.String(), &a.limit.rule, -a.drawn(), l.now(), from)
 			c.draws = append(c.draws, &back)
 			d := &c.each[i]
-			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
+			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Quota)))
 			continue
 		}
 		a.owed, a.hit = true, len(back)
@@ -114,7 +114,7 @@ func (c *call) settle(l *Limiter) {
 			l.backlog.add(o, err)
 			continue
 		}
-		l.tell(a.limit, HitsReturned, a.drawn())
+		l.tell(a.limit, hitsReturned, a.drawn())
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *call) correct() {
 			continue
 		}
 		used := plus(max(0, c.hits[a.hit].Total), a.window.share(a.before))
-		if used <= a.limit.rule.Limit-a.earlier-a.cost {
+		if used <= a.limit.rule.Quota-a.earlier-a.cost {
 			a.crowded, d.RetryAfter = true, min(d.RetryAfter, soon)
 		}
 	}

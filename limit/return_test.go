@@ -3,6 +3,7 @@ package limit
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,18 +23,27 @@ import (
 // A ledger is an observer that adds up hits.
 type ledger struct {
 	mu   sync.Mutex
-	hits [HitsKinds]int64
+	hits [5]int64
 }
+
+// The elements of a ledger's sums.
+const (
+	sumCounted = iota
+	sumReturned
+	sumLost
+	sumLeased
+	sumUnused
+)
 
 func (*ledger) Decided(time.Duration, []Request, Result) {}
 
-func (l *ledger) Hits(_ *Limit, what Hits, n int64) {
+func (l *ledger) Hits(_ *Limit, what string, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hits[what] += n
+	l.hits[slices.Index([]string{hitsCounted, hitsReturned, hitsLost, hitsLeased, hitsUnused}, what)] += n
 }
 
-func (l *ledger) sums() [HitsKinds]int64 {
+func (l *ledger) sums() [5]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hits
@@ -60,8 +70,8 @@ func TestReturnIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{NearCache: -1, Observer: seen})
-				tenant := l.must(t, Rule{Name: "tenant", Limit: 100, Window: 30 * 24 * time.Hour})
-				user := l.must(t, Rule{Name: "user", Limit: 1, Window: time.Hour})
+				tenant := l.must(t, Rule{Name: "tenant", Quota: 100, Window: 30 * 24 * time.Hour})
+				user := l.must(t, Rule{Name: "user", Quota: 1, Window: time.Hour})
 				require.True(t, l.Allow(t.Context(), Request{Limit: user, Key: "u"}, Request{Limit: tenant, Key: "t", Look: true}).Allowed)
 				w.net.Impose("", "", simnet.Conditions{Latency: 10 * time.Millisecond})
 				time.AfterFunc(15*time.Millisecond, func() { // the hits are counted
@@ -70,7 +80,7 @@ func TestReturnIsTriedAgain(t *testing.T) {
 				})
 				require.False(t, l.Allow(t.Context(), Request{Limit: tenant, Key: "t", Cost: 3}, Request{Limit: user, Key: "u"}).Allowed)
 				time.Sleep(2 * time.Minute)
-				require.Equal(t, [HitsKinds]int64{5, 4, 0}, seen.sums(), "counted, returned, lost")
+				require.Equal(t, [5]int64{5, 4, 0}, seen.sums(), "counted, returned, lost")
 				require.EqualValues(t, 1, l.count(t, user, "u"))
 				require.Zero(t, l.count(t, tenant, "t"))
 			})
@@ -94,7 +104,7 @@ func TestReturnEndsWithTheLimiter(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l, err := Config{NearCache: -1, Observer: seen, Budget: 50 * time.Millisecond}.New(w.client)
 				require.NoError(t, err)
-				tenant := l.must(t, Rule{Name: "tenant", Limit: 1, Window: time.Hour})
+				tenant := l.must(t, Rule{Name: "tenant", Quota: 1, Window: time.Hour})
 				require.True(t, l.Allow(t.Context(), Request{Limit: tenant, Key: "t"}).Allowed)
 				w.net.Impose("", "", simnet.Conditions{Latency: 10 * time.Millisecond})
 				time.AfterFunc(25*time.Millisecond, func() { disturb(w) }) // the return is under way
@@ -103,7 +113,7 @@ func TestReturnEndsWithTheLimiter(t *testing.T) {
 				began := time.Now()
 				require.NoError(t, l.Close())
 				require.LessOrEqual(t, time.Since(began), 60*time.Millisecond)
-				require.Equal(t, [HitsKinds]int64{2, 0, 1}, seen.sums())
+				require.Equal(t, [5]int64{2, 0, 1}, seen.sums())
 			})
 		})
 	}
@@ -114,8 +124,8 @@ func TestReturnEndsWithTheLimiter(t *testing.T) {
 func TestDeniedHitsThatCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		tenant := l.must(t, Rule{Name: "tenant", Limit: 100, Window: time.Hour, CountDenied: true})
-		user := l.must(t, Rule{Name: "user", Limit: 1, Window: time.Hour})
+		tenant := l.must(t, Rule{Name: "tenant", Quota: 100, Window: time.Hour, CountDenied: true})
+		user := l.must(t, Rule{Name: "user", Quota: 1, Window: time.Hour})
 		atWindow(time.Hour)
 		for range 5 {
 			l.Allow(t.Context(), Request{Limit: tenant, Key: "t"}, Request{Limit: user, Key: "u"})
@@ -148,7 +158,7 @@ func TestBacklog(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				seen, tries := new(ledger), 0
 				b := backlog{closed: make(chan struct{})}
-				b.tell = func(of *Limit, what Hits, n int64) {
+				b.tell = func(of *Limit, what string, n int64) {
 					if assert.True(t, b.mu.TryLock(), "a program is called under the lock") {
 						b.mu.Unlock()
 					}
@@ -162,7 +172,7 @@ func TestBacklog(t *testing.T) {
 				}
 				b.add(owed{cost: 7, until: time.Now().Add(c.window), hit: pipeline.Hit{By: -7}}, c.first)
 				b.ended.Wait()
-				require.Equal(t, [HitsKinds]int64{0, c.returned, c.lost}, seen.sums())
+				require.Equal(t, [5]int64{0, c.returned, c.lost}, seen.sums())
 				require.Len(t, c.then, tries)
 				require.Empty(t, b.waiting)
 			})
@@ -190,11 +200,11 @@ func TestBacklogOfTwoServers(t *testing.T) {
 			b.add(owed{cost: 7, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "there"}}, redislanes.ErrNotSent)
 			if !closed {
 				time.Sleep(10 * time.Second)
-				require.Equal(t, [HitsKinds]int64{0, 7, 0}, seen.sums())
+				require.Equal(t, [5]int64{0, 7, 0}, seen.sums())
 			}
 			close(b.closed)
 			b.ended.Wait()
-			require.Equal(t, [HitsKinds]int64{0, 7, 3 * owedAtOnce}, seen.sums())
+			require.Equal(t, [5]int64{0, 7, 3 * owedAtOnce}, seen.sums())
 		})
 	}
 }
@@ -225,7 +235,7 @@ func TestDoubtfulDrawIsNotSentLate(t *testing.T) {
 			close(b.closed)
 			b.ended.Wait()
 			require.Zero(t, sent.Load())
-			require.Equal(t, [HitsKinds]int64{0, 0, 7 + 20*owedAtOnce}, seen.sums())
+			require.Equal(t, [5]int64{0, 0, 7 + 20*owedAtOnce}, seen.sums())
 		})
 	}
 }
@@ -274,7 +284,7 @@ func TestBacklogDuringClose(t *testing.T) {
 		b.add(owed{cost: 1, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "k"}}, redislanes.ErrNotSent)
 		close(b.closed)
 		b.ended.Wait()
-		require.Equal(t, [HitsKinds]int64{0, 8, 0}, seen.sums())
+		require.Equal(t, [5]int64{0, 8, 0}, seen.sums())
 	})
 }
 
@@ -286,8 +296,8 @@ func TestGoodCallerBesideDeniedOnes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				l := w.limiter(t, Config{})
-				day := l.must(t, Rule{Name: "day", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
-				user := l.must(t, Rule{Name: "user", Limit: 1, Window: 24 * time.Hour})
+				day := l.must(t, Rule{Name: "day", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
+				user := l.must(t, Rule{Name: "user", Quota: 1, Window: 24 * time.Hour})
 				atWindow(24 * time.Hour)
 				name := func(i int) string { return fmt.Sprint("u", i) }
 				for i := range 100 {
@@ -325,8 +335,8 @@ func TestDeniedByHitsThatAreGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{})
-		day := l.must(t, Rule{Name: "day", Limit: 10, Window: 24 * time.Hour})
-		user := l.must(t, Rule{Name: "user", Limit: 1, Window: 24 * time.Hour})
+		day := l.must(t, Rule{Name: "day", Quota: 10, Window: 24 * time.Hour})
+		user := l.must(t, Rule{Name: "user", Quota: 1, Window: 24 * time.Hour})
 		atWindow(24 * time.Hour)
 		require.True(t, l.Allow(t.Context(), Request{Limit: user, Key: "u"}, Request{Limit: day, Key: "t", Look: true}).Allowed)
 		var denied sync.WaitGroup
@@ -358,7 +368,7 @@ func TestTwoRequestsOnOneKey(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				limit := l.must(t, Rule{Name: "user", Limit: 3, Window: time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Quota: 3, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				one, two := Request{Limit: limit, Key: "k"}, Request{Limit: limit, Key: "k", Cost: 2}
 				require.True(t, l.Allow(t.Context(), one, one).Allowed)

@@ -56,13 +56,13 @@ var needs = map[string]func(context.Context, *Limiter) error{
 	},
 	"`Config.ServerTime`": func(ctx context.Context, l *Limiter) error { return useAll(ctx, l, FixedWindow) },
 	"token buckets": func(ctx context.Context, l *Limiter) error {
-		of, err := l.Limit(Rule{Name: "again", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
+		of, err := Rule{Name: "again", Quota: 5, Window: time.Hour, Algorithm: TokenBucket}.New(l)
 		one := Request{Limit: of, Key: "k"}
 		r, d := l.Reserve(ctx, one)
 		return errors.Join(err, useAll(ctx, l, TokenBucket), d.Err, r.Settle(ctx, 2), l.GiveBack(ctx, one, one))
 	},
 	"windows with leases; `AllowAtMost`, `Settle`, `Cancel` and `GiveBack`": func(ctx context.Context, l *Limiter) error {
-		of, err := l.Limit(Rule{Name: "settled", Limit: 1_000_000, Window: mostWindow})
+		of, err := Rule{Name: "settled", Quota: 1_000_000, Window: mostWindow}.New(l)
 		one := Request{Limit: of, Key: "k"}
 		r, d := l.Reserve(ctx, one)
 		err = errors.Join(err, d.Err, r.Settle(ctx, 2))
@@ -72,7 +72,7 @@ var needs = map[string]func(context.Context, *Limiter) error{
 		return errors.Join(err, grantSome(ctx, l))
 	},
 	"`Reset`": func(ctx context.Context, l *Limiter) error {
-		of, err := l.Limit(Rule{Name: "reset", Limit: 5, Window: time.Hour})
+		of, err := Rule{Name: "reset", Quota: 5, Window: time.Hour}.New(l)
 		one := Request{Limit: of, Key: "k"}
 		return errors.Join(err, l.Allow(ctx, one).Err, l.Reset(ctx, of, "k"), l.Allow(ctx, one).Err)
 	},
@@ -93,14 +93,14 @@ var needs = map[string]func(context.Context, *Limiter) error{
 }
 
 func grantSome(ctx context.Context, l *Limiter) error {
-	of, err := l.Limit(Rule{Name: "most", Limit: 5, Window: time.Hour, Algorithm: SlidingWindow})
+	of, err := Rule{Name: "most", Quota: 5, Window: time.Hour, Algorithm: SlidingWindow}.New(l)
 	_, d := l.AllowAtMost(ctx, Request{Limit: of, Key: "k", Cost: 9})
 	return errors.Join(err, d.Err)
 }
 
 // useAll looks, hits, and is denied.
 func useAll(ctx context.Context, l *Limiter, a Algorithm) error {
-	of, err := l.Limit(Rule{Name: "all-" + a.String(), Limit: 1, Window: mostWindow, Algorithm: a})
+	of, err := Rule{Name: "all-" + a.String(), Quota: 1, Window: mostWindow, Algorithm: a}.New(l)
 	for _, look := range []bool{true, false, false} {
 		err = errors.Join(err, l.Allow(ctx, Request{Limit: of, Key: "k", Look: look}).Err)
 	}

@@ -5,10 +5,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/setting"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
-// An Algorithm says which hits a limit compares with its number.
+// An Algorithm says which hits a limit compares with its quota.
 type Algorithm uint8
 
 const (
@@ -25,9 +26,9 @@ const (
 	// were spread evenly. Each key has two keys in Redis.
 	SlidingWindow
 
-	// TokenBucket is a bucket of Burst tokens. Each hit takes one. Limit new tokens flow in
+	// TokenBucket is a bucket of Burst tokens. Each hit takes one. Quota new tokens flow in
 	// during a Window, evenly spread. It is the generic cell rate algorithm. Any time as long
-	// as a window has at most Burst + Limit hits. The clock is that of the server that has the
+	// as a window has at most Burst + Quota hits. The clock is that of the server that has the
 	// key. A denied hit takes nothing, and needs no second round trip. Without a lease each hit
 	// runs a script of its own.
 	TokenBucket
@@ -55,18 +56,18 @@ type Rule struct {
 	// share their counts. Do not make names from user input.
 	Name string
 
-	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
+	// Quota is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
 	// TokenBucket 1 to 1,000,000,000. It has no default: 0 denies all hits.
-	Limit int64
+	Quota int64
 
 	// Burst is how many hits a TokenBucket allows at once, 1 to 1,000,000,000.
-	// Default Limit. Other algorithms have none.
+	// Default Quota. Other algorithms have none.
 	Burst int64
 
 	// Window is the length of a window, 100 ms to 366 days.
 	Window time.Duration
 
-	// Algorithm is which hits are compared with Limit. Default FixedWindow.
+	// Algorithm is which hits are compared with Quota. Default FixedWindow.
 	Algorithm Algorithm
 
 	// FailClosed denies hits that Redis cannot count now. By default they are
@@ -96,19 +97,19 @@ type Rule struct {
 
 // refill returns how long an empty bucket needs until it is full.
 func (r *Rule) refill() time.Duration {
-	t := float64(r.Window) * float64(r.burst()) / float64(r.Limit)
+	t := float64(r.Window) * float64(r.burst()) / float64(r.Quota)
 	return time.Duration(min(t, math.MaxInt64/2))
 }
 
 // perToken returns how many nanoseconds it takes until a token flows in.
-func (r *Rule) perToken() float64 { return float64(r.Window) / float64(r.Limit) }
+func (r *Rule) perToken() float64 { return float64(r.Window) / float64(r.Quota) }
 
 // burst returns how many hits may be allowed at once.
 func (r *Rule) burst() int64 {
 	if r.Algorithm == TokenBucket && r.Burst > 0 {
 		return r.Burst
 	}
-	return r.Limit
+	return r.Quota
 }
 
 // leased reports whether hits may be reserved.
@@ -120,22 +121,22 @@ func (r Rule) validate() error {
 	switch {
 	case !validName(r.Name):
 		return fmt.Errorf("limit: Rule.Name = %q: want 1 to %d letters, digits, dots, underscores and hyphens", r.Name, longestName)
-	case r.Limit < 0 || r.Limit > mostLimit:
-		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 0 to %d", r.Name, r.Limit, mostLimit)
-	case r.Window < leastWindow || r.Window > mostWindow:
-		return fmt.Errorf("limit: Rule %s: Window = %v: must be %v to %v", r.Name, r.Window, leastWindow, mostWindow)
+	case r.Quota < 0 || r.Quota > mostLimit:
+		return fmt.Errorf("limit: Rule %s: Quota = %d: must be 0 to %d", r.Name, r.Quota, mostLimit)
+	case r.Window == 0:
+		return fmt.Errorf("limit: Rule %s: Window = 0s: must be %v to %v", r.Name, leastWindow, mostWindow)
 	case r.Algorithm > TokenBucket:
 		return fmt.Errorf("limit: Rule %s: Algorithm = %v: want FixedWindow, SlidingWindow or TokenBucket", r.Name, r.Algorithm)
 	case r.Algorithm != TokenBucket && r.Burst != 0:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: only a TokenBucket has one", r.Name, r.Burst)
-	case r.Algorithm == TokenBucket && (r.Limit < 1 || r.Limit > mostTokens):
-		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 1 to %d for a TokenBucket", r.Name, r.Limit, mostTokens)
+	case r.Algorithm == TokenBucket && (r.Quota < 1 || r.Quota > mostTokens):
+		return fmt.Errorf("limit: Rule %s: Quota = %d: must be 1 to %d for a TokenBucket", r.Name, r.Quota, mostTokens)
 	case r.Burst < 0 || r.Burst > mostTokens:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: must be 0 to %d", r.Name, r.Burst, mostTokens)
 	case r.Algorithm == TokenBucket && r.refill() > mostRefill:
-		return fmt.Errorf("limit: Rule %s: Burst = %d: with this Limit and Window the bucket takes more than %d years to fill", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
+		return fmt.Errorf("limit: Rule %s: Burst = %d: with this Quota and Window the bucket takes more than %d years to fill", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
 	}
-	return nil
+	return setting.Duration("limit: Rule "+r.Name+": Window", r.Window, leastWindow, mostWindow, "")
 }
 
 func validName(name string) bool {

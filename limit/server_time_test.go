@@ -46,7 +46,7 @@ func share(t *testing.T, clients [2]*cluster.Client, follow bool, edge, length t
 	end := time.Now().Add(length)
 	for i, by := range skews {
 		l := skewed(t, clients[i], by, follow)
-		limit := l.must(t, Rule{Name: "shared", Limit: 400, Window: time.Second, FailClosed: true})
+		limit := l.must(t, Rule{Name: "shared", Quota: 400, Window: time.Second, FailClosed: true})
 		both.Go(func() {
 			for next := time.Now(); next.Before(end); next = next.Add(time.Second / 1600) {
 				time.Sleep(time.Until(next))
@@ -159,7 +159,7 @@ func TestLeaseWhenTheClockStepsBack(t *testing.T) {
 			now := time.Now()
 			l.servers.known.Store(&reading{local: now, server: now.Add(by)})
 		}
-		limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Minute})
+		limit := l.must(t, Rule{Name: "user", Quota: 1000, Window: time.Minute})
 		atWindow(time.Minute)
 		ahead(time.Minute)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
@@ -180,10 +180,10 @@ func TestLeaseWhenTheClockStepsBack(t *testing.T) {
 // A hook is called with hits.
 type hook struct {
 	ledger
-	hits func(of *Limit, what Hits)
+	hits func(of *Limit, what string)
 }
 
-func (h *hook) Hits(of *Limit, what Hits, _ int64) { h.hits(of, what) }
+func (h *hook) Hits(of *Limit, what string, _ int64) { h.hits(of, what) }
 
 // TestReservationWhenTheClockSteps: a reservation is of the window that its hits were counted in, also if
 // the servers' time is read while it is made.
@@ -192,11 +192,11 @@ func TestReservationWhenTheClockSteps(t *testing.T) {
 		step := new(hook)
 		l := newWorld(t).limiter(t, Config{Observer: step})
 		l.servers = new(serverTime)
-		step.hits = func(*Limit, Hits) {
+		step.hits = func(*Limit, string) {
 			now := time.Now()
 			l.servers.known.Store(&reading{local: now, server: now.Add(time.Minute)})
 		}
-		limit := l.must(t, Rule{Name: "user", Limit: 10, Window: time.Minute, Algorithm: SlidingWindow})
+		limit := l.must(t, Rule{Name: "user", Quota: 10, Window: time.Minute, Algorithm: SlidingWindow})
 		atWindow(time.Minute)
 		reserved, r := l.Reserve(t.Context(), Request{Limit: limit, Key: "k", Cost: 7})
 		require.True(t, r.Allowed)

@@ -80,7 +80,7 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 // tokens returns the draw for the bucket at the key. What is given back are the last tokens that
 // the part has taken.
 func (l *Limiter) tokens(key string, p *part, actual, diff int64) *draw {
-	kept := float64(actual) * float64(p.limit.rule.Window) / float64(time.Microsecond) / float64(p.limit.rule.Limit)
+	kept := float64(actual) * float64(p.limit.rule.Window) / float64(time.Microsecond) / float64(p.limit.rule.Quota)
 	d := newDraw(key, &p.limit.rule, diff, l.now(), p.from+int64(kept))
 	switch {
 	case diff > 0:

@@ -40,7 +40,7 @@ func TestSettleUnderFaults(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 7))
 				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{NearCache: -1, Observer: seen})
-				tokens := l.must(t, Rule{Name: "tokens", Limit: mostLimit, Window: time.Hour, Algorithm: algorithms[seed%2], NoLease: true}) // a refill may be lost
+				tokens := l.must(t, Rule{Name: "tokens", Quota: mostLimit, Window: time.Hour, Algorithm: algorithms[seed%2], NoLease: true}) // a refill may be lost
 				atWindow(time.Hour)
 				ought := tally{sums: make(map[string][2]int64)}
 				end := time.Now().Add(30 * time.Second)
@@ -53,7 +53,7 @@ func TestSettleUnderFaults(t *testing.T) {
 				}
 				callers.Wait()
 				time.Sleep(time.Minute)
-				require.Zero(t, seen.sums()[HitsLost])
+				require.Zero(t, seen.sums()[sumLost])
 				for key, sum := range ought.sums {
 					n := l.count(t, tokens, key)
 					require.True(t, sum[0] <= n && n <= sum[1], "%s: %d, want %d to %d", key, n, sum[0], sum[1])

@@ -51,7 +51,7 @@ func newBench(t *testing.T) *bench {
 
 // limit makes one of 1,000 in an hour.
 func (b *bench) limit(t *testing.T, algorithm Algorithm) *Limit {
-	return b.must(t, Rule{Name: algorithm.String(), Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+	return b.must(t, Rule{Name: algorithm.String(), Quota: 1000, Window: time.Hour, Algorithm: algorithm})
 }
 
 // taken returns how many hits are counted in the window of now; tokens that are missing, of a
@@ -69,7 +69,7 @@ func (b *bench) taken(t *testing.T, of *Limit, key string, now time.Time) int64 
 	d.look()
 	b.ask(context.Background(), nil, []*draw{&d})
 	require.NoError(t, d.err)
-	per := rule.Window / time.Duration(rule.Limit)
+	per := rule.Window / time.Duration(rule.Quota)
 	return int64((d.resetAt + per - 1) / per)
 }
 
@@ -114,7 +114,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	// The hit beyond the limit is given back by the two limits with windows.
-	require.Equal(t, [HitsKinds]int64{3*(5*400+300+2100+4) + 2, 3*(370+400) + 2, 0}, b.seen.sums())
+	require.Equal(t, [5]int64{3*(5*400+300+2100+4) + 2, 3*(370+400) + 2, 0}, b.seen.sums())
 }
 
 // TestSettleLater: after the window's end nothing is given back that does not count any more,
@@ -151,7 +151,7 @@ func TestSettleLater(t *testing.T) {
 func TestSettleTokensLater(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	bucket := b.must(t, Rule{Name: "b", Limit: 1000, Burst: 100, Window: time.Second, Algorithm: TokenBucket})
+	bucket := b.must(t, Rule{Name: "b", Quota: 1000, Burst: 100, Window: time.Second, Algorithm: TokenBucket})
 	now := time.Now()
 	r := b.reserve(t, bucket, "k", 50, now)
 	b.micros.Add(20_000)
@@ -215,7 +215,7 @@ func TestReservationsAddUp(t *testing.T) {
 	keys := redistest.KeysInSlots(3, "k")
 	for _, algorithm := range algorithms {
 		// Leases of tokens end by this process's clock, which is not that of the bucket here.
-		tokens := b.must(t, Rule{Name: "sum-" + algorithm.String(), Limit: 1_000_000, Window: time.Hour, Algorithm: algorithm, NoLease: algorithm == TokenBucket})
+		tokens := b.must(t, Rule{Name: "sum-" + algorithm.String(), Quota: 1_000_000, Window: time.Hour, Algorithm: algorithm, NoLease: algorithm == TokenBucket})
 		sums := make([]atomic.Int64, len(keys))
 		now := time.Now()
 		var callers sync.WaitGroup
@@ -261,7 +261,7 @@ func TestSettledTokensAreAsIfKnown(t *testing.T) {
 	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		burst := []int64{3, 20, 200}[seed%3]
-		bucket := l.must(t, Rule{Name: "b", Limit: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+		bucket := l.must(t, Rule{Name: "b", Quota: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
 		key := strconv.FormatUint(seed, 10)
 		type use struct{ at, cost int64 }
 		var uses []use
@@ -305,7 +305,7 @@ func TestSettledTokensAreAsIfKnown(t *testing.T) {
 func TestSettleOfNothing(t *testing.T) {
 	t.Parallel()
 	l, _ := bucketLimiter(t)
-	tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
+	tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour})
 	none, result := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 2000})
 	require.False(t, result.Allowed)
 	require.Nil(t, none)
@@ -348,7 +348,7 @@ func TestGiveBack(t *testing.T) {
 func TestGiveBackSkipsWhatIsBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	bucket := b.must(t, Rule{Name: "b", Limit: 100, Window: 100 * time.Second, Algorithm: TokenBucket, NoLease: true})
+	bucket := b.must(t, Rule{Name: "b", Quota: 100, Window: 100 * time.Second, Algorithm: TokenBucket, NoLease: true})
 	for _, c := range []struct {
 		key    string
 		cancel []int // of six reservations of 10 each
@@ -381,7 +381,7 @@ func TestGiveBackSkipsWhatIsBack(t *testing.T) {
 			require.True(t, b.Allow(t.Context(), Request{Limit: bucket, Key: c.key, Cost: c.left}).Allowed)
 		})
 	}
-	fast := b.must(t, Rule{Name: "fast", Limit: 100, Burst: 1000, Window: time.Second, Algorithm: TokenBucket, NoLease: true})
+	fast := b.must(t, Rule{Name: "fast", Quota: 100, Burst: 1000, Window: time.Second, Algorithm: TokenBucket, NoLease: true})
 	b.reserve(t, fast, "k", 600, time.Now())
 	more := refill{lease: &keyLease{limit: fast, key: "k"}, n: 20, lasts: 5120 * time.Millisecond}
 	b.drawTokens(t.Context(), []*refill{&more})

@@ -21,7 +21,7 @@ func TestSettleIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{NearCache: -1, Observer: seen})
-				tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+				tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				less, result := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 400})
 				require.True(t, result.Allowed)
@@ -36,13 +36,13 @@ func TestSettleIsTriedAgain(t *testing.T) {
 				require.ErrorIs(t, err, redislanes.ErrRefused)
 				require.ErrorContains(t, err, "1 of 1 costs are not settled; the limiter tries 1 of them again in the background")
 				time.Sleep(time.Minute)
-				require.Equal(t, [HitsKinds]int64{800, 0, 0}, seen.sums())
+				require.Equal(t, [5]int64{800, 0, 0}, seen.sums())
 				for _, n := range w.model.Nodes() {
 					n.Refuse("evalsha", "", 0)
 					n.Refuse("eval", "", 0)
 				}
 				time.Sleep(time.Minute)
-				require.Equal(t, [HitsKinds]int64{850, 100, 0}, seen.sums())
+				require.Equal(t, [5]int64{850, 100, 0}, seen.sums())
 				require.ErrorIs(t, less.Settle(t.Context(), 300), ErrSettled)
 			})
 		})
@@ -55,7 +55,7 @@ func TestCancelOfALeaseIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
 		l := w.limiter(t, Config{NearCache: -1, Observer: seen})
-		hit := Request{Limit: l.must(t, Rule{Name: "tokens", Limit: 100, Window: time.Minute, Algorithm: TokenBucket}), Key: "k"}
+		hit := Request{Limit: l.must(t, Rule{Name: "tokens", Quota: 100, Window: time.Minute, Algorithm: TokenBucket}), Key: "k"}
 		for range 9 {
 			require.True(t, l.Allow(t.Context(), hit).Allowed)
 			time.Sleep(500 * time.Millisecond)
@@ -74,7 +74,7 @@ func TestCancelOfALeaseIsTriedAgain(t *testing.T) {
 		time.Sleep(result.Each[0].ResetAfter + time.Second)
 		refuse("")
 		time.Sleep(time.Minute)
-		require.Zero(t, seen.sums()[HitsLost])
+		require.Zero(t, seen.sums()[sumLost])
 	})
 }
 
@@ -83,16 +83,16 @@ func TestCancelOfALeaseIsTriedAgain(t *testing.T) {
 func TestSettleWithoutReplies(t *testing.T) {
 	for name, c := range map[string]struct {
 		silence time.Duration
-		sums    [HitsKinds]int64
+		sums    [5]int64
 	}{
-		"15 s":      {15 * time.Second, [HitsKinds]int64{401, 101, 0}},
-		"2 minutes": {2 * time.Minute, [HitsKinds]int64{401, 1, 100}},
+		"15 s":      {15 * time.Second, [5]int64{401, 101, 0}},
+		"2 minutes": {2 * time.Minute, [5]int64{401, 1, 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{NearCache: -1, Observer: seen})
-				tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: 30 * 24 * time.Hour})
+				tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: 30 * 24 * time.Hour})
 				atWindow(time.Hour)
 				r, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k"})
 				require.NoError(t, r.Cancel(t.Context())) // the server knows the script
@@ -116,7 +116,7 @@ func TestSettleWithoutItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{NearCache: -1})
-		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
+		tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour})
 		atWindow(time.Hour)
 		one, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 400})
 		two, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 400})
@@ -138,14 +138,14 @@ func TestSettleEndsWithTheLimiter(t *testing.T) {
 		w, seen := newWorld(t), new(ledger)
 		l, err := Config{NearCache: -1, Observer: seen}.New(w.client)
 		require.NoError(t, err)
-		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
+		tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour})
 		r, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 400})
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		require.ErrorIs(t, r.Cancel(t.Context()), errSettling)
 		began := time.Now()
 		require.NoError(t, l.Close())
 		require.LessOrEqual(t, time.Since(began), 110*time.Millisecond)
-		require.Equal(t, [HitsKinds]int64{400, 0, 400}, seen.sums())
+		require.Equal(t, [5]int64{400, 0, 400}, seen.sums())
 	})
 }
 
@@ -154,8 +154,8 @@ func TestSettleWhatWasNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{NearCache: -1})
-		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
-		shadow := l.must(t, Rule{Name: "shadow", Limit: 1, Window: time.Hour, Shadow: true})
+		tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour})
+		shadow := l.must(t, Rule{Name: "shadow", Quota: 1, Window: time.Hour, Shadow: true})
 		atWindow(time.Hour)
 		for key, text := range map[string]model.Refusal{
 			"refused":   model.OutOfSpace,
@@ -196,7 +196,7 @@ func TestSettleBesideAnUnknownWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		l := w.limiter(t, Config{NearCache: -1})
-		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: SlidingWindow})
+		tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: SlidingWindow})
 		atWindow(time.Hour)
 		n, found := w.model.Nodes()[0], false
 		for i := 0; !found; i++ { // until only the window before is on that node
@@ -219,7 +219,7 @@ func TestSettleOpensTheNearCache(t *testing.T) {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newWorld(t).limiter(t, Config{})
-				tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: algorithm, CountDenied: true})
+				tokens := l.must(t, Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: algorithm, CountDenied: true})
 				atWindow(time.Hour)
 				hit := Request{Limit: tokens, Key: "k", Cost: 200}
 				r, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 900})
@@ -240,7 +240,7 @@ func TestSettleALimitOfAnotherLimiter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				a, b := w.limiter(t, Config{NearCache: -1}), w.limiter(t, Config{NearCache: -1, Prefix: "{b}:"})
-				limit := a.must(t, Rule{Name: "tokens", Limit: 10, Window: time.Hour, Algorithm: algorithm})
+				limit := a.must(t, Rule{Name: "tokens", Quota: 10, Window: time.Hour, Algorithm: algorithm})
 				atWindow(time.Hour)
 				require.Zero(t, a.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 10}).Remaining)
 				require.NoError(t, b.GiveBack(t.Context(), Request{Limit: limit, Key: "k", Cost: 4}))
@@ -261,7 +261,7 @@ func TestSettleLateOpensTheNearCache(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				l := w.limiter(t, Config{})
-				tokens := l.must(t, Rule{Name: "tokens", Limit: 10, Window: 24 * time.Hour, Algorithm: algorithm, CountDenied: true})
+				tokens := l.must(t, Rule{Name: "tokens", Quota: 10, Window: 24 * time.Hour, Algorithm: algorithm, CountDenied: true})
 				atWindow(24 * time.Hour)
 				require.True(t, l.Allow(t.Context(), Request{Limit: tokens, Key: "k", Cost: 10}).Allowed)
 				require.False(t, l.Allow(t.Context(), Request{Limit: tokens, Key: "k"}).Allowed)

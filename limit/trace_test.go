@@ -26,7 +26,7 @@ func TestTraceKeepsItsContexts(t *testing.T) {
 					kept[ctx.Value(caller{})] = append(kept[ctx.Value(caller{})], ctx)
 				}})
 				l := w.limiter(t, Config{})
-				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm, NoLease: true})
+				limit := l.must(t, Rule{Name: "user", Quota: 1000, Window: time.Hour, Algorithm: algorithm, NoLease: true})
 				for _, name := range []string{"a", "b", "c"} {
 					r := l.Allow(context.WithValue(t.Context(), caller{}, name), Request{Limit: limit, Key: "k"})
 					require.NoError(t, r.Err)

@@ -55,7 +55,7 @@ func (w *world) limiter(t *testing.T, c Config) *Limiter {
 
 func (l *Limiter) must(t *testing.T, r Rule) *Limit {
 	t.Helper()
-	limit, err := l.Limit(r)
+	limit, err := r.New(l)
 	require.NoError(t, err)
 	return limit
 }

@@ -44,7 +44,7 @@ func gathered(t *testing.T, reg *prometheus.Registry) map[string]bool {
 	return names
 }
 
-// ofLimits returns what package metrics/limits exports.
+// ofLimits returns what package limit/limitmetrics exports.
 func ofLimits(t *testing.T) map[string]bool {
 	return gathered(t, limitMetrics(t))
 }

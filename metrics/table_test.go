@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/metrics/limits"
+	"github.com/redislanes/redislanes/limit/limitmetrics"
 )
 
 // TestMetricsTable: the tables of docs/metrics.md are made of what is exported, with its
@@ -37,7 +37,7 @@ func TestMetricsTable(t *testing.T) {
 	require.Equal(t, string(text), page, "run go test ./metrics -run TestMetricsTable -update")
 }
 
-// clientMetrics and limitMetrics return what package metrics and metrics/limits export.
+// clientMetrics and limitMetrics return what package metrics and limit/limitmetrics export.
 func clientMetrics(t *testing.T) *prometheus.Registry {
 	reg, m := prometheus.NewRegistry(), observed()
 	require.NoError(t, m.Trace().Stats(busy().Stats))
@@ -46,7 +46,7 @@ func clientMetrics(t *testing.T) *prometheus.Registry {
 }
 
 func limitMetrics(t *testing.T) *prometheus.Registry {
-	reg, o := prometheus.NewRegistry(), limits.New()
+	reg, o := prometheus.NewRegistry(), limitmetrics.New()
 	require.NoError(t, reg.Register(o))
 	o.Decided(0, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{Each: make([]limit.Decision, 1)})
 	return reg

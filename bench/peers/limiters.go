@@ -61,8 +61,8 @@ func ourLimiter(name string, rule limit.Rule) client {
 		}
 		var limits [5]*limit.Limit
 		for i := range limits {
-			rule.Name, rule.Limit, rule.Window = fmt.Sprint(name, i), manyHits, hitsWindow
-			if limits[i], err = l.Limit(rule); err != nil {
+			rule.Name, rule.Quota, rule.Window = fmt.Sprint(name, i), manyHits, hitsWindow
+			if limits[i], err = rule.New(l); err != nil {
 				return nil, err
 			}
 		}

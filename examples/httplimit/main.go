@@ -22,8 +22,8 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/limithttp"
+	"github.com/redislanes/redislanes/limit/limitmetrics"
 	"github.com/redislanes/redislanes/metrics"
-	"github.com/redislanes/redislanes/metrics/limits"
 )
 
 func main() {
@@ -31,13 +31,13 @@ func main() {
 	redis := flag.String("redis", "127.0.0.1:6379", "addresses of nodes, with commas between them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	requests, decisions := metrics.New(), limits.New()
+	requests, decisions := metrics.New(), limitmetrics.New()
 	prometheus.MustRegister(requests, decisions)
 	client, err := cluster.Config{Trace: requests.Trace()}.New(ctx, strings.Split(*redis, ","))
 	check(err)
 	limiter, err := limit.Config{Budget: 100 * time.Millisecond, Observer: decisions}.New(client)
 	check(err)
-	perMinute, err := limiter.Limit(limit.Rule{Name: "address", Limit: 100, Window: time.Minute})
+	perMinute, err := limit.Rule{Name: "address", Quota: 100, Window: time.Minute}.New(limiter)
 	check(err)
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello\n")) })
 	http.Handle("/", limithttp.Handler(limiter, hello, func(r *http.Request) []limit.Request {

@@ -14,8 +14,8 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/limitmetrics"
 	"github.com/redislanes/redislanes/metrics"
-	"github.com/redislanes/redislanes/metrics/limits"
 )
 
 //go:embed rules.yaml
@@ -45,7 +45,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	if err != nil {
 		return p, err
 	}
-	decisions := limits.New()
+	decisions := limitmetrics.New()
 	registry.MustRegister(decisions)
 	config := s.Limit.config()
 	config.Observer = service.LogOutages(decisions, log)

@@ -66,7 +66,7 @@ func TestPageHasEveryMetric(t *testing.T) {
 // TestREADMERules: the example of rules matches what the text below it says.
 func TestREADMERules(t *testing.T) {
 	t.Parallel()
-	set, err := rules.Parse(new(limit.Limiter).Limit, rules.Source{Name: "README.md", Text: []byte(blocks(t)[0])})
+	set, err := rules.Parse(func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }, rules.Source{Name: "README.md", Text: []byte(blocks(t)[0])})
 	require.NoError(t, err)
 	user, free := rules.Entry{Key: "user", Value: "42"}, rules.Entry{Key: "plan", Value: "free"}
 	first, _ := set.Match("shop", []rules.Entry{user})

@@ -61,12 +61,9 @@ type rulesSettings struct {
 
 // limitOf returns what makes the limits.
 func (r *rulesSettings) limitOf(l *limit.Limiter) func(limit.Rule) (*limit.Limit, error) {
-	if !r.Shadow {
-		return l.Limit
-	}
 	return func(rule limit.Rule) (*limit.Limit, error) {
-		rule.Shadow = true
-		return l.Limit(rule)
+		rule.Shadow = rule.Shadow || r.Shadow
+		return rule.New(l)
 	}
 }
 

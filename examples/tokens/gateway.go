@@ -27,7 +27,7 @@ type limitedError struct {
 
 func (e *limitedError) Error() string {
 	if e.decision.RetryAfter == limit.Never {
-		return fmt.Sprintf("%d tokens are more than the limit of %d", e.estimate, e.decision.Limit)
+		return fmt.Sprintf("%d tokens are more than the limit of %d", e.estimate, e.decision.Quota)
 	}
 	wait := (e.decision.RetryAfter + time.Minute - 1).Truncate(time.Minute) // never too early
 	return fmt.Sprintf("%d tokens are more than the %d that remain: try again in %v", e.estimate, e.decision.Remaining, wait)

@@ -26,7 +26,7 @@ import (
 )
 
 // perDay is how many tokens flow in during a day, and how many a user may have at once.
-var perDay = limit.Rule{Name: "tokens", Limit: 10_000, Window: 24 * time.Hour, Algorithm: limit.TokenBucket}
+var perDay = limit.Rule{Name: "tokens", Quota: 10_000, Window: 24 * time.Hour, Algorithm: limit.TokenBucket}
 
 // requests are what users ask for, and how it ends.
 var requests = []struct {
@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer limiter.Close()
-	perUser, err := limiter.Limit(perDay)
+	perUser, err := perDay.New(limiter)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func TestMistake(t *testing.T) {
 	limiter, err := limit.New(client)
 	require.NoError(t, err)
 	defer limiter.Close()
-	perUser, err := limiter.Limit(perDay)
+	perUser, err := perDay.New(limiter)
 	require.NoError(t, err)
 	_, err = (&gateway{limiter: limiter, perUser: perUser}).ask(t.Context(), "ann", "a question", -100)
 	require.ErrorContains(t, err, "the limit cannot be checked: limit: Request.Cost = -97 of limit tokens")

@@ -70,11 +70,11 @@ func (h *History) endless(err error) {
 func honestLimits(h *History) {
 	h.Start = time.Unix(1e9, 0)
 	h.Terms.Rules = []limit.Rule{
-		{Name: "fixed", Limit: 2, Window: 10 * time.Second},
-		{Name: "sliding", Limit: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
-		{Name: "bucket", Limit: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
-		{Name: "closed", Limit: 2, Window: 10 * time.Second, FailClosed: true},
-		{Name: kept, Limit: 6, Window: time.Hour},
+		{Name: "fixed", Quota: 2, Window: 10 * time.Second},
+		{Name: "sliding", Quota: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
+		{Name: "bucket", Quota: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
+		{Name: "closed", Quota: 2, Window: 10 * time.Second, FailClosed: true},
+		{Name: kept, Quota: 6, Window: time.Hour},
 	}
 	ask := func(at time.Duration, allowed bool, rule int, cost int64, d limit.Decision) {
 		d.Allowed = allowed

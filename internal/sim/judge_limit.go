@@ -124,7 +124,7 @@ func (h *History) debts() map[[2]string]time.Duration {
 	for _, x := range h.Allowances {
 		for _, a := range x.Asks {
 			if rule := &h.Terms.Rules[a.Rule]; a.Settled != nil && a.Err != nil {
-				debts[[2]string{rule.Name, a.Key}] += time.Duration(a.Settled.Actual) * rule.Window / time.Duration(max(rule.Limit, 1))
+				debts[[2]string{rule.Name, a.Key}] += time.Duration(a.Settled.Actual) * rule.Window / time.Duration(max(rule.Quota, 1))
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (h *History) admitted(rule *limit.Rule, asks []asked) string {
 		for j, b := range slices.Backward(asks[:i+1]) {
 			flowed := 0.0
 			if rule.Algorithm == limit.TokenBucket {
-				flowed = float64(a.call.Ended-b.call.Began)/float64(rule.Window)*float64(rule.Limit) + 0.01
+				flowed = float64(a.call.Ended-b.call.Began)/float64(rule.Window)*float64(rule.Quota) + 0.01
 			} else if h.windowOf(rule, a) != h.windowOf(rule, b) {
 				break
 			}
@@ -190,7 +190,7 @@ func (h *History) slid(rule *limit.Rule, asks []asked) string {
 		}
 	}
 	left := rule.Window - h.inWindow(rule, last)
-	if share := int64(float64(before) * float64(left) / float64(rule.Window)); now+share > rule.Limit {
+	if share := int64(float64(before) * float64(left) / float64(rule.Window)); now+share > rule.Quota {
 		return fmt.Sprintf("%+v allowed %d hits, with %d of the window before: %v", *rule, now, share, last)
 	}
 	return ""
@@ -208,9 +208,9 @@ func (h *History) inWindow(rule *limit.Rule, a asked) time.Duration {
 // capacity returns how many hits the rule allows at once.
 func capacity(rule *limit.Rule) int64 {
 	if rule.Algorithm == limit.TokenBucket {
-		return cmp.Or(rule.Burst, rule.Limit)
+		return cmp.Or(rule.Burst, rule.Quota)
 	}
-	return rule.Limit
+	return rule.Quota
 }
 
 // period returns after how long a hit does not count any more.
@@ -219,7 +219,7 @@ func period(rule *limit.Rule) time.Duration {
 	case limit.SlidingWindow:
 		return 2 * rule.Window
 	case limit.TokenBucket:
-		return time.Duration(capacity(rule)) * rule.Window / time.Duration(max(rule.Limit, 1))
+		return time.Duration(capacity(rule)) * rule.Window / time.Duration(max(rule.Quota, 1))
 	}
 	return rule.Window
 }

@@ -40,18 +40,18 @@ func (s *Settings) chooseLimits(seed uint64) {
 	few := func() int64 { return 2 + r.Int64N(10) }
 	rate := window()
 	s.Terms.Rules = []limit.Rule{
-		{Name: "fixed", Limit: few(), Window: window()},
-		{Name: "closed", Limit: few(), Window: window(), FailClosed: true},
-		{Name: "denied", Limit: few(), Window: window(), CountDenied: true},
-		{Name: "sliding", Limit: few(), Window: window(), Algorithm: limit.SlidingWindow},
-		{Name: "sliding", Limit: few(), Window: time.Second, Algorithm: limit.SlidingWindow},
-		{Name: "bucket", Limit: few(), Window: window(), Algorithm: limit.TokenBucket, FailClosed: true},
-		{Name: "burst", Limit: few(), Burst: few(), Window: window(), Algorithm: limit.TokenBucket},
-		{Name: "shadow", Limit: few(), Window: window(), Shadow: true},
-		{Name: changed, Limit: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
-		{Name: changed, Limit: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
-		{Name: "leased", Limit: 200, Window: leasedWindow},
-		{Name: kept, Limit: oneOf[int64](r, 500, 2000), Window: keptWindow},
+		{Name: "fixed", Quota: few(), Window: window()},
+		{Name: "closed", Quota: few(), Window: window(), FailClosed: true},
+		{Name: "denied", Quota: few(), Window: window(), CountDenied: true},
+		{Name: "sliding", Quota: few(), Window: window(), Algorithm: limit.SlidingWindow},
+		{Name: "sliding", Quota: few(), Window: time.Second, Algorithm: limit.SlidingWindow},
+		{Name: "bucket", Quota: few(), Window: window(), Algorithm: limit.TokenBucket, FailClosed: true},
+		{Name: "burst", Quota: few(), Burst: few(), Window: window(), Algorithm: limit.TokenBucket},
+		{Name: "shadow", Quota: few(), Window: window(), Shadow: true},
+		{Name: changed, Quota: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
+		{Name: changed, Quota: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
+		{Name: "leased", Quota: 200, Window: leasedWindow},
+		{Name: kept, Quota: oneOf[int64](r, 500, 2000), Window: keptWindow},
 	}
 	s.Limiter = limit.Config{
 		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
@@ -75,7 +75,7 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	for _, rule := range w.settings.Terms.Rules {
-		l, err := limiter.Limit(rule)
+		l, err := rule.New(limiter)
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,8 @@ type ledger struct{ lost atomic.Int64 }
 
 func (l *ledger) Decided(time.Duration, []limit.Request, limit.Result) {}
 
-func (l *ledger) Hits(of *limit.Limit, what limit.Hits, n int64) {
-	if what == limit.HitsLost && of.Rule().Name == kept {
+func (l *ledger) Hits(of *limit.Limit, what string, n int64) {
+	if what == "lost" && of.Rule().Name == kept {
 		l.lost.Add(n)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // The limit of a call depends on who calls.
 func ExampleUnary() {
 	var limiter *limit.Limiter // from limit.Config.New
-	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 100, Window: time.Minute})
+	perUser, err := limit.Rule{Name: "user", Quota: 100, Window: time.Minute}.New(limiter)
 	if err != nil {
 		return // the rule cannot be used
 	}
@@ -53,7 +53,7 @@ func ExampleUnaryPlaces() {
 	if err != nil {
 		return // the rule cannot be used
 	}
-	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 100, Window: time.Minute})
+	perUser, err := limit.Rule{Name: "user", Quota: 100, Window: time.Minute}.New(limiter)
 	if err != nil {
 		return
 	}

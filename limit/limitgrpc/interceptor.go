@@ -58,7 +58,7 @@ func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set fu
 	switch {
 	case result.Allowed:
 		return nil
-	case result.Outcome() == limit.Mistaken:
+	case result.Outcome() == "mistaken":
 		return status.Error(codes.Internal, "the rate limit cannot be checked")
 	case result.Err == nil:
 		return deny("rate limit exceeded", result.RetryAfter, set)

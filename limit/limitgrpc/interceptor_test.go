@@ -42,7 +42,7 @@ func start(t *testing.T, rules ...limit.Rule) *service {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.limiter.Close()) })
 	for _, r := range rules {
-		of, err := s.limiter.Limit(r)
+		of, err := r.New(s.limiter)
 		require.NoError(t, err)
 		s.requests = append(s.requests, limit.Request{Limit: of, Key: "user"})
 	}
@@ -89,7 +89,7 @@ func (s *service) watch(t *testing.T) error {
 const year = 366 * 24 * time.Hour
 
 func TestUnary(t *testing.T) {
-	s := start(t, limit.Rule{Name: "two", Limit: 2, Window: year})
+	s := start(t, limit.Rule{Name: "two", Quota: 2, Window: year})
 	for remaining := range 2 {
 		header, err := s.check(t)
 		require.NoError(t, err)
@@ -107,14 +107,14 @@ func TestUnary(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	s := start(t, limit.Rule{Name: "one", Limit: 1, Window: year})
+	s := start(t, limit.Rule{Name: "one", Quota: 1, Window: year})
 	require.NoError(t, s.watch(t))
 	require.Equal(t, codes.ResourceExhausted, status.Code(s.watch(t)))
 }
 
 // TestNever: a call that can never be allowed is not told to come back.
 func TestNever(t *testing.T) {
-	s := start(t, limit.Rule{Name: "none", Limit: 0, Window: time.Hour})
+	s := start(t, limit.Rule{Name: "none", Quota: 0, Window: time.Hour})
 	header, err := s.check(t)
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 	require.Empty(t, status.Convert(err).Details())
@@ -139,7 +139,7 @@ func TestNoLimits(t *testing.T) {
 // TestWithoutRedis: a limit that fails closed is no reason to say that the caller has
 // had too much.
 func TestWithoutRedis(t *testing.T) {
-	s := start(t, limit.Rule{Name: "closed", Limit: 1, Window: time.Hour, FailClosed: true})
+	s := start(t, limit.Rule{Name: "closed", Quota: 1, Window: time.Hour, FailClosed: true})
 	require.NoError(t, s.limiter.Close())
 	_, err := s.check(t)
 	require.Equal(t, codes.Unavailable, status.Code(err))

@@ -66,7 +66,7 @@ func policyOf(r limit.Request) string {
 		return ""
 	}
 	window := seconds(rule.Window)
-	hi, lo := bits.Mul64(uint64(rule.Limit), uint64(window)*uint64(time.Second))
+	hi, lo := bits.Mul64(uint64(rule.Quota), uint64(window)*uint64(time.Second))
 	quota, _ := bits.Div64(hi, lo, uint64(rule.Window))
 	return fmt.Sprintf(`"%s";q=%d;w=%d`, rule.Name, quota, window)
 }

@@ -34,7 +34,7 @@ func Handler(l *limit.Limiter, next http.Handler, of func(*http.Request) []limit
 		switch {
 		case result.Allowed:
 			next.ServeHTTP(w, r)
-		case result.Outcome() == limit.Mistaken:
+		case result.Outcome() == "mistaken":
 			http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
 		case result.Err != nil:
 			http.Error(w, "the rate limit cannot be checked now", http.StatusServiceUnavailable)

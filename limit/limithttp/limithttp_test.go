@@ -36,7 +36,7 @@ func world(t *testing.T, f func(t *testing.T, redis *sim.Cluster, client *cluste
 
 func must(t *testing.T, l *limit.Limiter, r limit.Rule) *limit.Limit {
 	t.Helper()
-	made, err := l.Limit(r)
+	made, err := r.New(l)
 	require.NoError(t, err)
 	return made
 }
@@ -49,9 +49,9 @@ func get(ctx context.Context, h http.Handler, path string) *http.Response {
 
 func TestHandler(t *testing.T) {
 	world(t, func(t *testing.T, redis *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
-		user := must(t, l, limit.Rule{Name: "user", Limit: 2, Window: time.Minute})
-		path := must(t, l, limit.Rule{Name: "path", Limit: 100, Window: time.Hour, FailClosed: true})
-		shadow := must(t, l, limit.Rule{Name: "shadow", Limit: 0, Window: time.Hour, Shadow: true})
+		user := must(t, l, limit.Rule{Name: "user", Quota: 2, Window: time.Minute})
+		path := must(t, l, limit.Rule{Name: "path", Quota: 100, Window: time.Hour, FailClosed: true})
+		shadow := must(t, l, limit.Rule{Name: "shadow", Quota: 0, Window: time.Hour, Shadow: true})
 		h := Handler(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
 			func(r *http.Request) (requests []limit.Request) {
 				switch r.URL.Path {
@@ -104,14 +104,14 @@ func TestHandler(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	world(t, func(t *testing.T, _ *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
 		for want, rule := range map[string]limit.Rule{
-			`"p";q=100;w=1`:                  {Limit: 100, Burst: 10, Window: time.Second, Algorithm: limit.TokenBucket},
-			`"p";q=3000;w=1`:                 {Limit: 3000, Burst: 1, Window: time.Second, Algorithm: limit.TokenBucket},
-			`"p";q=600;w=60`:                 {Limit: 600, Burst: 5, Window: time.Minute, Algorithm: limit.TokenBucket},
-			`"p";q=70;w=1`:                   {Limit: 7, Window: 100 * time.Millisecond},
-			`"p";q=13;w=2`:                   {Limit: 10, Window: 1500 * time.Millisecond},
-			`"p";q=5;w=3600`:                 {Limit: 5, Window: time.Hour, Algorithm: limit.SlidingWindow},
-			`"p";q=0;w=1`:                    {Limit: 0, Window: time.Second},
-			`"p";q=1000000000000;w=31622400`: {Limit: 1e12, Window: 366 * 24 * time.Hour},
+			`"p";q=100;w=1`:                  {Quota: 100, Burst: 10, Window: time.Second, Algorithm: limit.TokenBucket},
+			`"p";q=3000;w=1`:                 {Quota: 3000, Burst: 1, Window: time.Second, Algorithm: limit.TokenBucket},
+			`"p";q=600;w=60`:                 {Quota: 600, Burst: 5, Window: time.Minute, Algorithm: limit.TokenBucket},
+			`"p";q=70;w=1`:                   {Quota: 7, Window: 100 * time.Millisecond},
+			`"p";q=13;w=2`:                   {Quota: 10, Window: 1500 * time.Millisecond},
+			`"p";q=5;w=3600`:                 {Quota: 5, Window: time.Hour, Algorithm: limit.SlidingWindow},
+			`"p";q=0;w=1`:                    {Quota: 0, Window: time.Second},
+			`"p";q=1000000000000;w=31622400`: {Quota: 1e12, Window: 366 * 24 * time.Hour},
 		} {
 			rule.Name = "p"
 			require.Equal(t, want, policyOf(limit.Request{Limit: must(t, l, rule)}))
@@ -122,10 +122,10 @@ func TestPolicy(t *testing.T) {
 // TestFieldsOfSeveralKeys: a request that one key denies is not told what another one has.
 func TestFieldsOfSeveralKeys(t *testing.T) {
 	world(t, func(t *testing.T, _ *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
-		user := must(t, l, limit.Rule{Name: "user", Limit: 2, Window: time.Hour})
-		tried := must(t, l, limit.Rule{Name: "tried", Limit: 0, Window: time.Hour, Shadow: true})
-		bucket := must(t, l, limit.Rule{Name: "full", Limit: 5, Window: time.Hour, Algorithm: limit.TokenBucket})
-		short := must(t, l, limit.Rule{Name: "user", Limit: 10, Window: time.Minute})
+		user := must(t, l, limit.Rule{Name: "user", Quota: 2, Window: time.Hour})
+		tried := must(t, l, limit.Rule{Name: "tried", Quota: 0, Window: time.Hour, Shadow: true})
+		bucket := must(t, l, limit.Rule{Name: "full", Quota: 5, Window: time.Hour, Algorithm: limit.TokenBucket})
+		short := must(t, l, limit.Rule{Name: "user", Quota: 10, Window: time.Minute})
 		for range 2 {
 			require.True(t, l.Allow(t.Context(), limit.Request{Limit: user, Key: "b"}).Allowed)
 		}
@@ -149,7 +149,7 @@ func TestFieldsOfSeveralKeys(t *testing.T) {
 func TestNestedHandlers(t *testing.T) {
 	world(t, func(t *testing.T, _ *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
 		of := func(name string, n int64) func(*http.Request) []limit.Request {
-			made := must(t, l, limit.Rule{Name: name, Limit: n, Window: time.Hour})
+			made := must(t, l, limit.Rule{Name: name, Quota: n, Window: time.Hour})
 			return func(*http.Request) []limit.Request { return []limit.Request{{Limit: made, Key: "k"}} }
 		}
 		h := Handler(l, Handler(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), of("route", 100)), of("all", 3))
@@ -161,7 +161,7 @@ func TestNestedHandlers(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	world(t, func(t *testing.T, redis *sim.Cluster, client *cluster.Client, l *limit.Limiter) {
-		perUser := must(t, l, limit.Rule{Name: "user", Limit: 100, Window: time.Hour})
+		perUser := must(t, l, limit.Rule{Name: "user", Quota: 100, Window: time.Hour})
 		exports, err := places.Config{Name: "exports", Max: 2, FailClosed: true}.New(client)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, exports.Close()) })

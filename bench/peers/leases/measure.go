@@ -52,7 +52,7 @@ func measure(ctx context.Context, addrs []string, rate int, leases bool, during 
 		return row{}, err
 	}
 	defer l.Close()
-	of, err := l.Limit(limit.Rule{Name: fmt.Sprintf("leases-%v-%d", leases, rate), Limit: 1_000_000_000, Window: time.Minute, NoLease: !leases})
+	of, err := limit.Rule{Name: fmt.Sprintf("leases-%v-%d", leases, rate), Quota: 1_000_000_000, Window: time.Minute, NoLease: !leases}.New(l)
 	if err != nil {
 		return row{}, err
 	}
@@ -97,7 +97,7 @@ func (k *key) caller(ctx context.Context, end time.Time) {
 			leased++
 		}
 		if failed = r.Err; failed == nil && !r.Allowed {
-			failed = fmt.Errorf("denied: a limit of %d was reached", r.Limit)
+			failed = fmt.Errorf("denied: a limit of %d was reached", r.Quota)
 		}
 	}
 	k.mu.Lock()

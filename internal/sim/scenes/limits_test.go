@@ -20,7 +20,7 @@ func (s *stage) limits(rule limit.Rule) (*limit.Limiter, *limit.Limit) {
 	limiter, err := limit.New(s.client)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, limiter.Close()) })
-	l, err := limiter.Limit(rule)
+	l, err := rule.New(limiter)
 	require.NoError(s, err)
 	return limiter, l
 }
@@ -28,7 +28,7 @@ func (s *stage) limits(rule limit.Rule) (*limit.Limiter, *limit.Limit) {
 // TestClientsThatLeave: a request whose client does not wait for the response is counted.
 func TestClientsThatLeave(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
-		limiter, door := s.limits(limit.Rule{Name: "door", Limit: 3, Window: time.Hour, Algorithm: limit.TokenBucket})
+		limiter, door := s.limits(limit.Rule{Name: "door", Quota: 3, Window: time.Hour, Algorithm: limit.TokenBucket})
 		handler := limithttp.Handler(limiter, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(*http.Request) []limit.Request {
 			return []limit.Request{{Limit: door, Key: "k"}}
 		})
@@ -51,7 +51,7 @@ func TestClientsThatLeave(t *testing.T) {
 func TestLeaseAtTheEndOfAWindow(t *testing.T) {
 	const window, most, idle = 10 * time.Second, 10_000, 30 * time.Millisecond // a lease is not returned yet
 	scene(t, setup{}, func(s *stage) {
-		limiter, l := s.limits(limit.Rule{Name: "hot", Limit: most, Window: window})
+		limiter, l := s.limits(limit.Rule{Name: "hot", Quota: most, Window: window})
 		ask := func() bool { return limiter.Allow(s.Context(), limit.Request{Limit: l, Key: "k"}).Allowed }
 		time.Sleep(time.Until(time.Now().Truncate(window).Add(window - time.Second)))
 		s.repeat(time.Second-idle, 200*time.Microsecond, func() { require.True(s, ask()) })
@@ -70,7 +70,7 @@ func TestLeaseAtTheEndOfAWindow(t *testing.T) {
 func TestSettledOnce(t *testing.T) {
 	each(t, setup{}, map[string]limit.Algorithm{"window": limit.FixedWindow, "bucket": limit.TokenBucket}, func(s *stage, algorithm limit.Algorithm) {
 		s.warm()
-		limiter, l := s.limits(limit.Rule{Name: "work", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+		limiter, l := s.limits(limit.Rule{Name: "work", Quota: 1000, Window: time.Hour, Algorithm: algorithm})
 		ask := limit.Request{Limit: l, Key: "k", Cost: 400}
 		r, reserved := limiter.Reserve(s.Context(), ask)
 		require.True(s, reserved.Allowed)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/limit/limitmetrics"
 	"github.com/redislanes/redislanes/metrics"
-	"github.com/redislanes/redislanes/metrics/limits"
 )
 
 // TestBoundsAreBuckets: a bound of P99 is one of the buckets. Between two of them
@@ -19,7 +19,7 @@ import (
 func TestBoundsAreBuckets(t *testing.T) {
 	buckets := make(map[string][]float64)
 	registry := prometheus.NewRegistry()
-	requests, decisions := metrics.New(), limits.New()
+	requests, decisions := metrics.New(), limitmetrics.New()
 	registry.MustRegister(requests, decisions)
 	requests.Trace().PoolOpened(&redislanes.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"})
 	families, err := registry.Gather()

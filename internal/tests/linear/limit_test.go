@@ -26,7 +26,7 @@ type decision struct {
 // A told is what an observer was told about hits.
 type told struct {
 	Name string
-	What limit.Hits
+	What string
 	N    int64
 	At   int64
 }
@@ -40,14 +40,14 @@ type watcher struct {
 
 func (w *watcher) Decided(time.Duration, []limit.Request, limit.Result) {}
 
-func (w *watcher) Hits(of *limit.Limit, what limit.Hits, n int64) {
+func (w *watcher) Hits(of *limit.Limit, what string, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.told = append(w.told, told{of.Rule().Name, what, n, w.now()})
 }
 
 // sum adds up what was told until then.
-func (w *watcher) sum(name string, what limit.Hits, until int64) (n int64) {
+func (w *watcher) sum(name string, what string, until int64) (n int64) {
 	for _, t := range w.told {
 		if t.Name == name && t.What == what && t.At <= until {
 			n += t.N
@@ -60,7 +60,7 @@ func (w *watcher) sum(name string, what limit.Hits, until int64) (n int64) {
 // the watcher is told.
 func (w *watcher) granted(name string, until int64) (n int64) {
 	for _, t := range w.told {
-		if t.Name == name && t.What == limit.HitsLeased {
+		if t.Name == name && t.What == "leased" {
 			if n += t.N; t.At > until {
 				break
 			}
@@ -92,7 +92,7 @@ func slack(denial porcupine.Operation, ops []porcupine.Operation, watchers []*wa
 			}
 		}
 		n += w.granted(name, denial.Return) - used
-		n -= max(0, w.sum(name, limit.HitsReturned, denial.Call)-denied) // each denial has returned one at most
+		n -= max(0, w.sum(name, "returned", denial.Call)-denied) // each denial has returned one at most
 	}
 	return n
 }
@@ -181,12 +181,12 @@ func TestLimitModel(t *testing.T) {
 		"denied beside the last one":    {append(two, hit(0, 2, 5, false, false)), nil, porcupine.Ok},
 		"one too many":                  {append(two, hit(0, 5, 6, true, false)), nil, porcupine.Illegal},
 		"one too many, at a time":       {append(two, hit(2, 1, 4, true, false)), nil, porcupine.Illegal},
-		"a lease has one too many":      {append(two, hit(0, 5, 6, true, true)), []told{{"a", limit.HitsLeased, 1, 0}}, porcupine.Illegal},
+		"a lease has one too many":      {append(two, hit(0, 5, 6, true, true)), []told{{"a", "leased", 1, 0}}, porcupine.Illegal},
 		"denied too early":              {append(two, hit(0, 0, 1, false, false)), nil, porcupine.Illegal},
-		"a lease has what is missing":   {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 0}}, porcupine.Ok},
-		"a refill may be counted":       {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 9}}, porcupine.Ok},
-		"the lease was used before":     {append(two[:1:1], hit(0, 1, 2, true, true), hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 0}}, porcupine.Ok},
-		"the lease was returned before": {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 0}, {"a", limit.HitsReturned, 1, 2}}, porcupine.Illegal},
+		"a lease has what is missing":   {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", "leased", 1, 0}}, porcupine.Ok},
+		"a refill may be counted":       {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", "leased", 1, 9}}, porcupine.Ok},
+		"the lease was used before":     {append(two[:1:1], hit(0, 1, 2, true, true), hit(1, 3, 4, false, false)), []told{{"a", "leased", 1, 0}}, porcupine.Ok},
+		"the lease was returned before": {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", "leased", 1, 0}, {"a", "returned", 1, 2}}, porcupine.Illegal},
 		"two denied at a time":          {append(two[:1:1], hit(1, 3, 5, false, false), hit(0, 4, 6, false, false)), nil, porcupine.Ok},
 		"one denied alone":              {append(two[:1:1], hit(1, 3, 5, false, false)), nil, porcupine.Illegal},
 	} {

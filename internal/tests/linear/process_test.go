@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 
 // rules are the limits that are used up. No token flows in and no window ends while a test runs.
 var rules = []limit.Rule{
-	{Name: "fixed", Limit: 1200, Window: year, FailClosed: true},
-	{Name: "sliding", Limit: 2400, Window: year, Algorithm: limit.SlidingWindow, FailClosed: true},
-	{Name: "bucket", Limit: 600, Window: year, Algorithm: limit.TokenBucket, FailClosed: true},
+	{Name: "fixed", Quota: 1200, Window: year, FailClosed: true},
+	{Name: "sliding", Quota: 2400, Window: year, Algorithm: limit.SlidingWindow, FailClosed: true},
+	{Name: "bucket", Quota: 600, Window: year, Algorithm: limit.TokenBucket, FailClosed: true},
 }
 
 const (
@@ -52,7 +52,7 @@ const (
 func usedUp() map[string]int64 {
 	limits := make(map[string]int64)
 	for _, r := range rules {
-		limits[r.Name] = r.Limit
+		limits[r.Name] = r.Quota
 	}
 	return limits
 }
@@ -124,7 +124,7 @@ func perform(said string) error {
 func (t task) useUp(ctx context.Context, l *limit.Limiter) (all report, err error) {
 	var limits []*limit.Limit
 	for _, rule := range rules {
-		one, err := l.Limit(rule)
+		one, err := rule.New(l)
 		if err != nil {
 			return all, err
 		}

@@ -56,10 +56,10 @@ func (s *Server) match(domain string, id *pb.BucketId) match {
 	switch of := rule.Limit.Rule(); {
 	case rule.InShadow():
 		return match{rule: typev3.RateLimitStrategy_ALLOW_ALL}
-	case of.Limit == 0:
+	case of.Quota == 0:
 		return match{rule: typev3.RateLimitStrategy_DENY_ALL}
 	default:
-		return match{key: s.Prefix + "quota:" + of.Name + ":" + of.Window.String() + ":" + key, limit: of.Limit, window: of.Window}
+		return match{key: s.Prefix + "quota:" + of.Name + ":" + of.Window.String() + ":" + key, limit: of.Quota, window: of.Window}
 	}
 }
 

@@ -36,7 +36,7 @@ func startVirtual(t *testing.T, redis *sim.Cluster, text string) *virtual {
 	t.Helper()
 	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
 	require.NoError(t, err)
-	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(text)}, new(limit.Limiter).Limit)
+	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(text)}, func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) })
 	require.NoError(t, err)
 	v := &virtual{Server: quota.New(quota.Config{
 		Client: client, Rules: store, Prefix: "limit:", TTL: 10 * time.Second, Delivery: delivery, Log: slog.New(slog.DiscardHandler),

@@ -72,7 +72,7 @@ func start(t *testing.T, redis []string) *instance {
 	var err error
 	i.redis, err = cluster.New(t.Context(), redis)
 	require.NoError(t, err)
-	i.store, err = rules.Open(i.path, new(limit.Limiter).Limit)
+	i.store, err = rules.Open(i.path, func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) })
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
 	i.quota = quota.New(quota.Config{

@@ -174,7 +174,7 @@ func (c *compiler) limitRule(path []Entry, d *yamlDescriptor) (limit.Rule, error
 		return limit.Rule{}, c.errorf(l.line, "algorithm = %q: want fixed_window, sliding_window or token_bucket", l.algorithm)
 	}
 	r := limit.Rule{
-		Name: nameOf(c.domain, path), Limit: int64(*l.requestsPerUnit), Window: window, Algorithm: algorithm,
+		Name: nameOf(c.domain, path), Quota: int64(*l.requestsPerUnit), Window: window, Algorithm: algorithm,
 		FailClosed: l.failClosed, CountDenied: l.countDenied, Shadow: d.shadow,
 	}
 	if l.burst != nil {

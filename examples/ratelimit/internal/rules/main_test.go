@@ -10,4 +10,4 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 // limitOf makes limits as a limiter with a client does.
-var limitOf = new(limit.Limiter).Limit
+func limitOf(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }

@@ -12,7 +12,7 @@ import (
 // TestMatchMap: a bucket id matches as a descriptor with its entries in the order of the levels does.
 func TestMatchMap(t *testing.T) {
 	t.Parallel()
-	set, err := rules.Parse(new(limit.Limiter).Limit, rules.Source{Name: "rules.yaml", Text: []byte(`
+	set, err := rules.Parse(func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }, rules.Source{Name: "rules.yaml", Text: []byte(`
 domain: d
 descriptors:
   - key: z

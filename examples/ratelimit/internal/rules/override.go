@@ -13,7 +13,7 @@ func Override(limitOf func(limit.Rule) (*limit.Limit, error), domain string, ent
 	if !ok {
 		return nil, "", fmt.Errorf("unit = %q: want %s", unit, unitNames)
 	}
-	l, err := limitOf(limit.Rule{Name: "override-" + string(unit), Limit: int64(perUnit), Window: window})
+	l, err := limitOf(limit.Rule{Name: "override-" + string(unit), Quota: int64(perUnit), Window: window})
 	if err != nil {
 		return nil, "", err
 	}

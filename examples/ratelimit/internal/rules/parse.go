@@ -27,7 +27,7 @@ const (
 )
 
 // Parse returns the rules of the files, each of which has rules of one domain, or the
-// first mistake, which is an *[Error]. limitOf makes the limits, such as limit.Limiter.Limit.
+// first mistake, which is an *[Error]. limitOf makes the limits, such as limit.Rule.New.
 func Parse(limitOf func(limit.Rule) (*limit.Limit, error), sources ...Source) (*Set, error) {
 	c := &compiler{limitOf: limitOf, set: &Set{domains: make(map[string]*node)}, names: make(map[string]place)}
 	for _, source := range sources {

@@ -87,22 +87,22 @@ func TestMatch(t *testing.T) {
 	set := parsed(t, full)
 	require.Equal(t, 9, set.Rules())
 	require.Equal(t, 1, set.Domains())
-	bucket := limit.Rule{Limit: 4, Window: time.Minute, Algorithm: limit.TokenBucket, Burst: 2, FailClosed: true, CountDenied: true}
+	bucket := limit.Rule{Quota: 4, Window: time.Minute, Algorithm: limit.TokenBucket, Burst: 2, FailClosed: true, CountDenied: true}
 	for _, c := range []struct {
 		entries string
 		key     string // "" for no rule
 		want    limit.Rule
 	}{
-		{"user=42", "2:42", limit.Rule{Name: "shop.user", Limit: 5, Window: time.Second}},
-		{"user=", "0:", limit.Rule{Name: "shop.user", Limit: 5, Window: time.Second}},
-		{"plan=free,user=42", "2:42", limit.Rule{Limit: 1000, Window: 24 * time.Hour, Algorithm: limit.SlidingWindow, Shadow: true}},
-		{"plan=paid", "4:paid", limit.Rule{Name: "shop.plan", Limit: 9, Window: 30 * 24 * time.Hour}},
-		{"path=/ab", "3:/ab", limit.Rule{Limit: 3, Window: time.Hour}},
-		{"path=/a", "2:/a", limit.Rule{Limit: 3, Window: time.Hour}},
+		{"user=42", "2:42", limit.Rule{Name: "shop.user", Quota: 5, Window: time.Second}},
+		{"user=", "0:", limit.Rule{Name: "shop.user", Quota: 5, Window: time.Second}},
+		{"plan=free,user=42", "2:42", limit.Rule{Quota: 1000, Window: 24 * time.Hour, Algorithm: limit.SlidingWindow, Shadow: true}},
+		{"plan=paid", "4:paid", limit.Rule{Name: "shop.plan", Quota: 9, Window: 30 * 24 * time.Hour}},
+		{"path=/ab", "3:/ab", limit.Rule{Quota: 3, Window: time.Hour}},
+		{"path=/a", "2:/a", limit.Rule{Quota: 3, Window: time.Hour}},
 		{"path=/a/bc", "5:/a/bc", bucket},
 		{"path=/c", "-", bucket},
 		{"path=/z", "2:/z", limit.Rule{Window: 7 * 24 * time.Hour}},
-		{"7=8", "-", limit.Rule{Limit: 4294967295, Window: 365 * 24 * time.Hour}},
+		{"7=8", "-", limit.Rule{Quota: 4294967295, Window: 365 * 24 * time.Hour}},
 		{"plan=free", "", limit.Rule{}},           // no rule there
 		{"plan=paid,user=42", "", limit.Rule{}},   // it goes on below the rule
 		{"plan=free,tenant=1", "", limit.Rule{}},  // not below
@@ -197,7 +197,7 @@ func TestOverride(t *testing.T) {
 	rule, key, err := Override(limitOf, "shop", entries("a=b,c=d"), 7, "minute")
 	require.NoError(t, err)
 	require.Equal(t, "4:shop1:a1:b1:c1:d", key)
-	require.Equal(t, limit.Rule{Name: "override-minute", Limit: 7, Window: time.Minute}, rule.Limit.Rule())
+	require.Equal(t, limit.Rule{Name: "override-minute", Quota: 7, Window: time.Minute}, rule.Limit.Rule())
 	_, _, err = Override(limitOf, "shop", entries("a=b"), 7, "unknown")
 	require.EqualError(t, err, `unit = "unknown": want second, minute, hour, day, week, month or year`)
 }
@@ -248,7 +248,7 @@ func TestMistakes(t *testing.T) {
 		{head + "    requests_per_unit: many\n    unit: second\n", "rules.yaml:5: requests_per_unit"},
 		{head + "    requests_per_unit: 1\n    unit: second\n    algorithm: leaky\n", `rules.yaml:5: algorithm = "leaky": want fixed_window`},
 		{head + "    requests_per_unit: 1\n    unit: second\n    burst: 2\n", "rules.yaml:5: Rule d.k: Burst = 2: only a TokenBucket has one"},
-		{head + "    requests_per_unit: 0\n    unit: second\n    algorithm: token_bucket\n", "rules.yaml:5: Rule d.k: Limit = 0"},
+		{head + "    requests_per_unit: 0\n    unit: second\n    algorithm: token_bucket\n", "rules.yaml:5: Rule d.k: Quota = 0"},
 		{head + "    requests_per_unit: 1\n    unit: second\n    algorithm: token_bucket\n    burst: 0\n", "rules.yaml:5: burst = 0: must be at least 1"},
 		{head + "    unlimited: true\n    unit: second\n", "rules.yaml:5: rate_limit is unlimited"},
 		{head + "    unlimited: true\n    charge: true\n", "rules.yaml:5: rate_limit is unlimited"},

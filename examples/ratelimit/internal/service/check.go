@@ -70,7 +70,7 @@ func setFields(h http.Header, result limit.Result, requests []limit.Request) {
 // writeDenied writes the status of a result that is not allowed.
 func (s *Service) writeDenied(w http.ResponseWriter, result limit.Result) {
 	switch {
-	case result.Outcome() == limit.Mistaken:
+	case result.Outcome() == "mistaken":
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
 	case result.Err != nil:

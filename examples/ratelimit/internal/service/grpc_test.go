@@ -320,8 +320,8 @@ type leasedHits struct{ n atomic.Int64 }
 
 func (*leasedHits) Decided(time.Duration, []limit.Request, limit.Result) {}
 
-func (l *leasedHits) Hits(_ *limit.Limit, what limit.Hits, n int64) {
-	if what == limit.HitsLeased {
+func (l *leasedHits) Hits(_ *limit.Limit, what string, n int64) {
+	if what == "leased" {
 		l.n.Add(n)
 	}
 }

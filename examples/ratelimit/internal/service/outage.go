@@ -38,11 +38,11 @@ func (o *outages) Decided(took time.Duration, requests []limit.Request, result l
 	var why error
 	for i := range result.Each {
 		switch d := &result.Each[i]; d.Outcome() {
-		case limit.FailedOpen, limit.FailedClosed: // not Canceled: the client has gone
+		case "failed_open", "failed_closed": // not Canceled: the client has gone
 			if without++; why == nil {
 				why = d.Err
 			}
-		case limit.Allowed, limit.AllowedLeased, limit.Denied, limit.DeniedByOther: // a lease does not last for 10 s
+		case "allowed", "allowed_leased", "denied", "denied_by_other": // a lease does not last for 10 s
 			by = true
 		}
 	}

@@ -23,7 +23,7 @@ import (
 type tally struct{ decided int }
 
 func (t *tally) Decided(time.Duration, []limit.Request, limit.Result) { t.decided++ }
-func (t *tally) Hits(*limit.Limit, limit.Hits, int64)                 {}
+func (t *tally) Hits(*limit.Limit, string, int64)                     {}
 
 // canceled returns the decision about a request whose client has gone.
 func canceled(t *testing.T) limit.Decision {
@@ -35,12 +35,12 @@ func canceled(t *testing.T) limit.Decision {
 	limiter, err := limit.New(client)
 	require.NoError(t, err)
 	defer limiter.Close()
-	of, err := limiter.Limit(limit.Rule{Name: "l", Limit: 1, Window: time.Hour})
+	of, err := limit.Rule{Name: "l", Quota: 1, Window: time.Hour}.New(limiter)
 	require.NoError(t, err)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	d := limiter.Allow(gone, limit.Request{Limit: of, Key: "k"}).Each[0]
-	require.Equal(t, limit.Canceled, d.Outcome())
+	require.Equal(t, "canceled", d.Outcome())
 	return d
 }
 

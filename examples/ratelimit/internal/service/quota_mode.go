@@ -104,7 +104,7 @@ func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 		case r.Charge, rule.CountDenied && !r.Look:
 			costs[i] = r.Cost
 		case d.Allowed && d.Err == nil && !r.Look:
-			d.Remaining = min(d.Remaining+r.Cost, cmp.Or(rule.Burst, rule.Limit))
+			d.Remaining = min(d.Remaining+r.Cost, cmp.Or(rule.Burst, rule.Quota))
 		}
 	}
 	return costs
@@ -130,7 +130,7 @@ func (q *quotas) join(quotas, others []limit.Decision) (each []limit.Decision) {
 			from = &quotas
 		}
 		if len(*from) == 0 {
-			each = append(each, limit.Decision{Limit: q.requests[i].Limit.Rule().Limit})
+			each = append(each, limit.Decision{Quota: q.requests[i].Limit.Rule().Quota})
 			continue
 		}
 		each, *from = append(each, (*from)[0]), (*from)[1:]

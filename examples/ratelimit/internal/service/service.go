@@ -25,7 +25,7 @@ import (
 type Config struct {
 	Limiter    *limit.Limiter
 	Budget     time.Duration                          // of the limiter
-	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: Limiter.Limit
+	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: those of Limiter
 	Rules      *rules.Store
 	Metrics    *Metrics
 	Shedder    *Shedder      // nil: no request is shed
@@ -45,7 +45,7 @@ type Service struct {
 // New returns a service.
 func New(c Config) *Service {
 	if c.LimitOf == nil {
-		c.LimitOf = c.Limiter.Limit
+		c.LimitOf = func(r limit.Rule) (*limit.Limit, error) { return r.New(c.Limiter) }
 	}
 	if c.Budget == 0 {
 		c.Budget = 100 * time.Millisecond // that of limit.Config
@@ -119,7 +119,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
 	}
-	if result.Outcome() == limit.Mistaken {
+	if result.Outcome() == "mistaken" {
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
 	}
@@ -191,10 +191,10 @@ func respond(asks []ask, result limit.Result) *pb.RateLimitResponse {
 func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_DescriptorStatus {
 	s := &pb.RateLimitResponse_DescriptorStatus{Code: pb.RateLimitResponse_OK}
 	switch d.Outcome() {
-	case limit.NotAsked:
+	case "not_asked":
 		s.Code = pb.RateLimitResponse_UNKNOWN
 		return s
-	case limit.Allowed, limit.AllowedLeased, limit.DeniedByOther, limit.Mistaken:
+	case "allowed", "allowed_leased", "denied_by_other", "mistaken":
 	default: // without Redis, too
 		if !d.Allowed && !rule.InShadow() {
 			s.Code = pb.RateLimitResponse_OVER_LIMIT

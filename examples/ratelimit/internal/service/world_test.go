@@ -110,7 +110,7 @@ func start(t *testing.T, redis []string, o options) *world {
 	limiter, err := o.limit.New(client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, limiter.Close()) })
-	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(testRules)}, limiter.Limit)
+	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(testRules)}, func(r limit.Rule) (*limit.Limit, error) { return r.New(limiter) })
 	require.NoError(t, err)
 	w := &world{t: t, registry: prometheus.NewRegistry(), stopped: make(chan struct{})}
 	c := service.Config{Limiter: limiter, Budget: o.limit.Budget, Rules: store, Metrics: service.NewMetrics(w.registry, store), MaxMessage: o.maxMessage, Log: log}

@@ -1,4 +1,4 @@
-package limits_test
+package limitmetrics_test
 
 import (
 	"testing"
@@ -11,7 +11,8 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/metrics/limits"
+	"github.com/redislanes/redislanes/limit/limitmetrics"
+	"github.com/redislanes/redislanes/limit/places"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -25,25 +26,31 @@ func TestObserver(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	labels := prometheus.Labels{"service": "s"}
-	o := limits.Config{ConstLabels: labels}.New()
+	o := limitmetrics.Config{ConstLabels: labels}.New()
 	labels["service"] = "changed" // the observer has its own copy
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(o))
 	l, err := limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
-	two, err := l.Limit(limit.Rule{Name: "two", Limit: 2, Window: time.Hour})
+	two, err := limit.Rule{Name: "two", Quota: 2, Window: time.Hour}.New(l)
 	require.NoError(t, err)
-	shadow, err := l.Limit(limit.Rule{Name: "dark", Limit: 1, Window: time.Hour, Shadow: true})
+	shadow, err := limit.Rule{Name: "dark", Quota: 1, Window: time.Hour, Shadow: true}.New(l)
 	require.NoError(t, err)
 	for range 3 {
 		l.Allow(t.Context(), limit.Request{Limit: two, Key: "canary"}, limit.Request{Limit: shadow, Key: "canary"})
 	}
 	l.Allow(t.Context(), limit.Request{Key: "canary"})
 	l.Allow(t.Context(), limit.Request{Limit: two, Key: "other", Look: true})
-	for what := range limit.Hits(limit.HitsKinds) {
+	for _, what := range []string{"counted", "returned", "lost", "leased", "unused"} {
 		o.Hits(shadow, what, 10)
 	}
+	one, err := places.Config{Name: "held", Max: 1, Observer: o, Budget: 10 * time.Second}.New(client)
+	require.NoError(t, err)
+	for range 2 {
+		one.Acquire(t.Context(), "canary")
+	}
+	require.NoError(t, one.Close())
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	got := make(map[string]float64)
@@ -60,20 +67,24 @@ func TestObserver(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
-		"redislanes_limit_decisions_total  mistaken s false":   1,
-		"redislanes_limit_decisions_total two allowed s false": 2,
-		"redislanes_limit_decisions_total two denied s false":  1,
-		"redislanes_limit_decisions_total dark allowed s true": 1,
-		"redislanes_limit_decisions_total dark denied s true":  2,
-		"redislanes_limit_hits_total counted two s":            3,
-		"redislanes_limit_hits_total returned two s":           1,
-		"redislanes_limit_hits_total counted dark s":           13,
-		"redislanes_limit_hits_total returned dark s":          12,
-		"redislanes_limit_hits_total lost dark s":              10,
-		"redislanes_limit_hits_total leased dark s":            10,
-		"redislanes_limit_hits_total unused dark s":            10,
-		"redislanes_limit_duration_seconds true s":             3,
-		"redislanes_limit_duration_seconds false s":            2,
+		"redislanes_limit_decisions_total  mistaken s false":    1,
+		"redislanes_limit_decisions_total two allowed s false":  2,
+		"redislanes_limit_decisions_total two denied s false":   1,
+		"redislanes_limit_decisions_total dark allowed s true":  1,
+		"redislanes_limit_decisions_total dark denied s true":   2,
+		"redislanes_limit_hits_total counted two s":             3,
+		"redislanes_limit_hits_total returned two s":            1,
+		"redislanes_limit_hits_total counted dark s":            13,
+		"redislanes_limit_hits_total returned dark s":           12,
+		"redislanes_limit_hits_total lost dark s":               10,
+		"redislanes_limit_hits_total leased dark s":             10,
+		"redislanes_limit_hits_total unused dark s":             10,
+		"redislanes_limit_decisions_total held allowed s false": 1,
+		"redislanes_limit_decisions_total held denied s false":  1,
+		"redislanes_limit_hits_total counted held s":            1,
+		"redislanes_limit_hits_total returned held s":           1,
+		"redislanes_limit_duration_seconds true s":              4,
+		"redislanes_limit_duration_seconds false s":             3,
 	}, got)
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
@@ -83,10 +94,10 @@ func TestObserver(t *testing.T) {
 // TestObserversThatCannotBe: registering fails, and limiters go on.
 func TestObserversThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for want, o := range map[string]*limits.Observer{
-		"limits: the Observer is a zero value: make it with limits.New":        new(limits.Observer),
-		`limits: Config.ConstLabels: the label "le" is taken by the histogram`: limits.Config{ConstLabels: prometheus.Labels{"le": "x"}}.New(),
-		"duplicate label names": limits.Config{ConstLabels: prometheus.Labels{"limit": "x"}}.New(),
+	for want, o := range map[string]*limitmetrics.Observer{
+		"limitmetrics: the Observer is a zero value: make it with limitmetrics.New":  new(limitmetrics.Observer),
+		`limitmetrics: Config.ConstLabels: the label "le" is taken by the histogram`: limitmetrics.Config{ConstLabels: prometheus.Labels{"le": "x"}}.New(),
+		"duplicate label names": limitmetrics.Config{ConstLabels: prometheus.Labels{"limit": "x"}}.New(),
 	} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(o), want)
 		o.Decided(time.Second, nil, limit.Result{})

@@ -1,4 +1,4 @@
-package limits
+package limitmetrics
 
 import (
 	"cmp"
@@ -19,9 +19,9 @@ import (
 // It is a prometheus.Collector. All methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
-// (limit.Outcome) and whether the limit is a shadow limit, without requests that only look;
+// (limit.Decision.Outcome) and whether the limit is a shadow limit, without requests that only look;
 // redislanes_limit_hits_total, the sum of the costs that Redis has counted, by the limit's
-// name and what became of them (limit.Hits); and the histogram
+// name and what became of them (limit.Observer); and the histogram
 // redislanes_limit_duration_seconds, of whole calls, by whether they were allowed.
 type Observer struct {
 	decisions *prometheus.CounterVec
@@ -33,11 +33,21 @@ type Observer struct {
 	invalid error    // why it counts nothing
 }
 
-// counters are those of one limit.
+// counters are those of one limit, by outcome and by what became of hits.
 type counters struct {
-	decisions [2][limit.Outcomes]prometheus.Counter // in the open and in the shadow
-	hits      [limit.HitsKinds]prometheus.Counter
+	decisions [2]map[string]prometheus.Counter // in the open and in the shadow
+	hits      map[string]prometheus.Counter
 }
+
+// All outcomes and kinds of hits: the counters of a limit begin at 0 together, since a rate needs a value to
+// start from.
+var (
+	outcomes = []string{
+		"allowed", "allowed_leased", "denied", "denied_near", "denied_by_other", "not_asked",
+		"failed_open", "failed_closed", "canceled", "mistaken",
+	}
+	kinds = []string{"counted", "returned", "lost", "leased", "unused"}
+)
 
 var (
 	_ limit.Observer       = (*Observer)(nil)
@@ -108,7 +118,7 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 }
 
 // Hits is part of limit.Observer.
-func (o *Observer) Hits(of *limit.Limit, what limit.Hits, n int64) {
+func (o *Observer) Hits(of *limit.Limit, what string, n int64) {
 	if o.decisions != nil {
 		o.of(of.Rule().Name).hits[what].Add(float64(n))
 	}
@@ -119,17 +129,17 @@ func (o *Observer) Acquired(took time.Duration, s *places.Semaphore, d places.De
 	if o.decisions == nil {
 		return
 	}
-	of, outcome := o.of(s.Config().Name), limit.Denied
+	of, outcome := o.of(s.Config().Name), "denied"
 	switch {
 	case errors.Is(d.Err, context.Canceled):
-		outcome = limit.Canceled
+		outcome = "canceled"
 	case d.Err != nil && d.Allowed:
-		outcome = limit.FailedOpen
+		outcome = "failed_open"
 	case d.Err != nil:
-		outcome = limit.FailedClosed
+		outcome = "failed_closed"
 	case d.Allowed:
-		outcome = limit.Allowed
-		of.hits[limit.HitsCounted].Inc()
+		outcome = "allowed"
+		of.hits["counted"].Inc()
 	}
 	of.decisions[index(false)][outcome].Inc()
 	o.byResult[index(d.Allowed)].Observe(took.Seconds())
@@ -137,9 +147,9 @@ func (o *Observer) Acquired(took time.Duration, s *places.Semaphore, d places.De
 
 // Ended is part of places.Observer.
 func (o *Observer) Ended(s *places.Semaphore, lost bool) {
-	what := limit.HitsReturned
+	what := "returned"
 	if lost {
-		what = limit.HitsLost
+		what = "lost"
 	}
 	if o.decisions != nil {
 		o.of(s.Config().Name).hits[what].Inc()
@@ -158,13 +168,14 @@ func (o *Observer) of(name string) *counters {
 	if known, ok := o.limits.Load(name); ok {
 		return known.(*counters)
 	}
-	made := new(counters)
-	for what := range made.hits {
-		made.hits[what] = o.hits.WithLabelValues(name, limit.Hits(what).String())
+	made := &counters{hits: make(map[string]prometheus.Counter)}
+	for _, what := range kinds {
+		made.hits[what] = o.hits.WithLabelValues(name, what)
 	}
 	for shadow := range made.decisions {
-		for outcome := range made.decisions[shadow] {
-			made.decisions[shadow][outcome] = o.decisions.WithLabelValues(name, limit.Outcome(outcome).String(), strconv.FormatBool(shadow == 1))
+		made.decisions[shadow] = make(map[string]prometheus.Counter)
+		for _, outcome := range outcomes {
+			made.decisions[shadow][outcome] = o.decisions.WithLabelValues(name, outcome, strconv.FormatBool(shadow == 1))
 		}
 	}
 	known, _ := o.limits.LoadOrStore(name, made)
@@ -172,8 +183,8 @@ func (o *Observer) of(name string) *counters {
 }
 
 var (
-	errZero  = errors.New("limits: the Observer is a zero value: make it with limits.New")
-	errTaken = errors.New(`limits: Config.ConstLabels: the label "le" is taken by the histogram`)
+	errZero  = errors.New("limitmetrics: the Observer is a zero value: make it with limitmetrics.New")
+	errTaken = errors.New(`limitmetrics: Config.ConstLabels: the label "le" is taken by the histogram`)
 )
 
 // Describe is part of prometheus.Collector. Registering a zero Observer fails.
