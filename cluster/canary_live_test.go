@@ -224,7 +224,7 @@ func doors(client *cluster.Client, direct radix.Client) map[string]func(context.
 	return map[string]func(context.Context, []string) error{
 		"Pipeline.Cmd": func(ctx context.Context, command []string) error {
 			p := pipeline.New(client)
-			p.Cmd(command[0], command[1:]...)
+			p.Cmd(command[0], anys(command[1:])...)
 			return p.Do(ctx)
 		},
 		"Pipeline.Append": func(ctx context.Context, command []string) error {

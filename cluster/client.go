@@ -70,11 +70,10 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 // Cmd sends one command and follows redirects. It returns the reply, or the error as a
 // reply, at the latest when the context ends. The keys must be in one slot.
 //
-// Arguments are strings, []byte, numbers, bools (sent as 1 or 0) and encoding.TextMarshalers, also those of named
-// types such as json.RawMessage. Each element of a slice, map or struct of these becomes an
-// argument, as with radix.FlatCmd. A time.Duration is refused: some commands take seconds and some
-// take milliseconds. A map becomes its keys and values, a struct its fields' names and values. A nil
-// is an empty string; a nil pointer to a slice, map or struct is no argument.
+// Arguments are strings, []byte, numbers, bools (sent as 1 or 0), and what implements
+// encoding.TextMarshaler or encoding.BinaryMarshaler. Any other type is an error before anything is
+// sent: convert named types, and pass the elements of a slice or map one by one. A time.Duration is
+// refused, too: some commands take seconds and some take milliseconds.
 //
 // A command that blocks, such as BLPOP, gets a dedicated connection. A command that changes its
 // connection, such as MULTI or SUBSCRIBE, is refused as by [Client.Do].

@@ -157,3 +157,12 @@ func fill(t *testing.T, ctx context.Context, server *servers.Cluster) (empty fun
 	most("1")
 	return func() { most("1000") }
 }
+
+// anys returns words as arguments of Cmd.
+func anys(words []string) []any {
+	args := make([]any, len(words))
+	for i, word := range words {
+		args[i] = word
+	}
+	return args
+}

@@ -107,7 +107,7 @@ func (p *pathTest) ways(name string, args ...string) (ways, pipelined map[string
 		by(path, do(ctx, two))
 	}
 	for path, add := range map[string]func(*pipeline.Pipeline) pipeline.Reply{
-		"Cmd":    func(to *pipeline.Pipeline) pipeline.Reply { return to.Cmd(name, args...) },
+		"Cmd":    func(to *pipeline.Pipeline) pipeline.Reply { return to.Cmd(name, anys(args)...) },
 		"Append": func(to *pipeline.Pipeline) pipeline.Reply { return to.Append(radix.Cmd(nil, name, args...)) },
 	} {
 		to := pipeline.New(p.client)

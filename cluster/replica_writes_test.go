@@ -39,7 +39,7 @@ func TestWriteToReplicas(t *testing.T) {
 			words := strings.Fields(line)
 			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.Cmd(nil, words[0], words[1:]...)), line)
 			p := pipeline.Config{Replicas: true}.New(client)
-			p.Cmd(words[0], words[1:]...)
+			p.Cmd(words[0], anys(words[1:])...)
 			require.NoError(t, p.Do(soon(t, time.Second)), line)
 			transaction := radixPipeline(radix.Cmd(nil, "MULTI"), radix.Cmd(nil, words[0], words[1:]...), radix.Cmd(nil, "EXEC"))
 			require.NoError(t, client.DoSecondary(soon(t, time.Second), transaction), line)

@@ -71,7 +71,7 @@ func TestKeysAreReadFromTheCommand(t *testing.T) {
 		for _, command := range known {
 			name, args := command[0], filled(command[1:], tag)
 			require.NoError(t, client.Do(ctx, radix.Cmd(nil, name, args...)), "%s of %s", name, tag)
-			p.Cmd(name, args...)
+			p.Cmd(name, anys(args)...)
 			if name != "XREADGROUP" { // which radix takes for one that always blocks
 				p.Append(radix.Cmd(nil, name, args...))
 			}
@@ -116,7 +116,7 @@ func TestCrossSlotIsRefusedUnsent(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), redislanes.ErrCrossSlot, line)
-		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), redislanes.ErrCrossSlot, line)
+		require.ErrorIs(t, pipeline.New(client).Cmd(name, anys(args)...).Err(), redislanes.ErrCrossSlot, line)
 	}
 	p := radixPipeline(radix.Cmd(nil, "GET", "a"), radix.Cmd(nil, "GET", "b"))
 	require.ErrorIs(t, client.Do(ctx, p), redislanes.ErrCrossSlot)
@@ -211,7 +211,7 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 			require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), group.want, line)
 			require.ErrorIs(t, primaryAt(t, client, f.addr()).Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
 			require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), group.pipelined, line)
-			require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), group.pipelined, line)
+			require.ErrorIs(t, pipeline.New(client).Cmd(name, anys(args)...).Err(), group.pipelined, line)
 			p := radixPipeline(radix.Cmd(nil, "GET", "a"), radix.Cmd(nil, name, args...))
 			require.ErrorIs(t, client.Do(ctx, p), group.want, line)
 		}

@@ -125,7 +125,7 @@ func TestErrorsOfWhatIsNotAppended(t *testing.T) {
 			return p.Append(radix.NewPipeline())
 		},
 		"not sent: a command without a name: it needs one": func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") },
-		"MGET: not sent: keys in different slots, ":        func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MGET", keys...) },
+		"MGET: not sent: keys in different slots, ":        func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MGET", anys(keys)...) },
 	} {
 		p := pipeline.New(client)
 		other, refused := p.Cmd("GET", "k"), add(p)

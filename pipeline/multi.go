@@ -79,7 +79,7 @@ func total(ctx context.Context, client *cluster.Client, command string, keys []s
 
 // A part is one slot's command: its arguments, and where their keys are in the call.
 type part struct {
-	args  []string
+	args  []any
 	at    []int
 	reply Reply
 }
@@ -96,7 +96,9 @@ func splitBySlot(ctx context.Context, client *cluster.Client, command string, ar
 			parts = append(parts, of[slot])
 		}
 		p := of[slot]
-		p.args = append(p.args, args[i:i+step]...)
+		for _, arg := range args[i : i+step] {
+			p.args = append(p.args, arg)
+		}
 		p.at = append(p.at, i/step)
 	}
 	pipe := New(client)

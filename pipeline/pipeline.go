@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/args"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -176,18 +177,22 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 	return Reply(p.list.Last())
 }
 
-// Cmd appends any command. Its keys must be in one slot. Commands without a key all go to the
+// Cmd appends any command. Its arguments are those of [cluster.Client.Cmd]. Its keys must be in one slot. Commands without a key all go to the
 // same node, as with [cluster.Client.Do]. For a command that the library does not know, such as
 // one of a module, Do asks a server where its keys are.
 //
 // A command that cannot be sent gets an error as its reply, and Do then sends nothing.
 // [redislanes.ErrShared] refuses commands that may block or change their connection, WAIT and
 // WAITAOF.
-func (p *Pipeline) Cmd(name string, args ...string) Reply {
+func (p *Pipeline) Cmd(name string, arguments ...any) Reply {
 	if err := p.list.Unfit(); err != nil {
 		return p.refuse(strings.ToUpper(name), err)
 	}
-	if err := p.list.Client().Append(&p.list.Request, resp.AppendCommand(p.list.Request.Buffer(), name, args...)); err != nil {
+	encoded, err := args.Append(p.list.Request.Buffer(), name, arguments)
+	if err == nil {
+		err = p.list.Client().Append(&p.list.Request, encoded)
+	}
+	if err != nil {
 		return p.refuse(strings.ToUpper(name), err)
 	}
 	return Reply(p.list.Last())

@@ -156,9 +156,9 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		p.Append(radix.Cmd(into, "GET", "k"))
 		return p.Do(ctx)
 	}
-	reply := func(decode func(r pipeline.Reply) error, name, key string, args ...string) error {
+	reply := func(decode func(r pipeline.Reply) error, name, key string, args ...any) error {
 		p := pipeline.New(client)
-		r := p.Cmd(name, append([]string{key}, args...)...)
+		r := p.Cmd(name, append([]any{key}, args...)...)
 		require.NoError(t, p.Do(ctx))
 		return decode(r)
 	}

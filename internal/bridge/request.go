@@ -48,13 +48,18 @@ func (r *Request) Encode(buf []byte, marshal any) error {
 	if err != nil {
 		return err
 	}
-	_, err = wire.Commands(encoded, func(from, to int) {
-		r.ends = append(r.ends, to)
-		c := command.Of(encoded[from:to])
+	if _, err = wire.Commands(encoded, func(from, to int) { r.ends = append(r.ends, to) }); err != nil {
+		return err
+	}
+	for one := range r.Each() {
+		c := command.Of(one)
+		if err := wire.CheckName(c); err != nil {
+			return err
+		}
 		r.session.after(c.Effect())
 		r.Judge(c)
-	})
-	return err
+	}
+	return nil
 }
 
 // Judge notes how one of the commands may travel, if more is known of it than

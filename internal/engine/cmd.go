@@ -9,19 +9,20 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/args"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // Cmd is cluster.Client.Cmd.
-func (c *Client) Cmd(ctx context.Context, name string, args []any) Reply {
+func (c *Client) Cmd(ctx context.Context, name string, arguments []any) Reply {
 	list := NewCommands(c, false)
-	words, err := flatten(name, args)
+	encoded, err := args.Append(nil, name, arguments)
 	if err == nil {
 		err = c.usable(ctx)
 	}
 	if err == nil {
-		err = c.Append(&list.Request, resp.AppendCommand(nil, name, words...))
+		err = c.Append(&list.Request, encoded)
 	}
 	reply := Reply{of: &list}
 	if err != nil {
@@ -31,7 +32,7 @@ func (c *Client) Cmd(ctx context.Context, name string, args []any) Reply {
 	}
 	list.state = executed
 	if errors.Is(err, cause.ErrNotPipelinable) {
-		list.alone, list.addr, list.err = c.cmdAlone(ctx, name, words)
+		list.alone, list.addr, list.err = c.cmdAlone(ctx, encoded)
 		list.name, reply.index = strings.ToUpper(name), 0
 	}
 	return reply
@@ -39,11 +40,10 @@ func (c *Client) Cmd(ctx context.Context, name string, args []any) Reply {
 
 // cmdAlone sends a command that needs a dedicated connection. It returns the reply, and the
 // address of the server.
-func (c *Client) cmdAlone(ctx context.Context, name string, words []string) (raw []byte, addr string, err error) {
+func (c *Client) cmdAlone(ctx context.Context, encoded []byte) (raw []byte, addr string, err error) {
 	var reply value
-	action := radix.Cmd(&reply, name, words...)
-	conn := c.routed(action.Properties(), How{})
-	err = conn.perform(ctx, action)
+	conn := c.routed(radix.ActionProperties{CanRetry: true, CanPipeline: true, CanShareConn: true}, How{})
+	err = conn.perform(ctx, exchange{resp3.RawMessage(encoded), &reply})
 	return reply.RawMessage, conn.refusals.addr(), err
 }
 

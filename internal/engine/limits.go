@@ -1,6 +1,8 @@
 package engine
 
-import "time"
+import (
+	"time"
+)
 
 // The times of the package.
 const (
@@ -116,10 +118,6 @@ const (
 	// largeTrip is from how many commands on a trip travels on lanes for slow commands,
 	// whatever they are: it keeps a server busy for a millisecond.
 	largeTrip = 1000
-
-	// mostNested is how deep an argument of Cmd may hold another one. A value that holds itself
-	// has no end, and would need all of the stack.
-	mostNested = 1000
 
 	// maxRefusals is how many texts of error replies to its commands an action remembers, so that its
 	// error can name the command.

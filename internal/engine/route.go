@@ -10,8 +10,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-var errNoName = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
-
 // hasSlots reports whether the keys of a command must be in one slot: not on a server without cluster
 // mode, and not before the first map.
 func (c *Client) hasSlots() bool {
@@ -82,8 +80,8 @@ func (c *Client) checkSlots(r *Request) error {
 
 // judge returns how a command travels in a request.
 func (c *Client) judge(cmd command.Command) (slot int32, several bool, t command.Traits, err error) {
-	if !cmd.Known() && cmd.Name() == "" {
-		return 0, false, 0, errNoName
+	if err := wire.CheckName(cmd); err != nil {
+		return 0, false, 0, err
 	}
 	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
 		return 0, false, t, wire.NotShared(cmd, cause.ErrNotPipelinable)

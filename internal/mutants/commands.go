@@ -79,8 +79,6 @@ var commands = []promise{
 			by: never("separates"), tests: ". TestErrorTexts"},
 	}},
 	{"arguments and replies arrive as the values that they are", []mutant{
-		{fault: "a uint64 beyond the int64s is sent as a negative number", at: "internal/engine.appendArg",
-			by: instead("strconv.FormatUint(v.Uint(), 10)", "strconv.FormatInt(int64(v.Uint()), 10)"), tests: "./cluster TestCmdArguments"},
 		{fault: "decoding a boolean changes the reply", at: "internal/bridge.memory.ReadSlice",
 			by: never("len(m.boolean)"), tests: "./internal/bridge TestBooleanIsKept"},
 		{fault: "an integer that its receiver cannot hold is cut off", at: "internal/engine.Reply.Into",
@@ -91,8 +89,8 @@ var commands = []promise{
 	{"what a program does wrong is an error, and no panic", []mutant{
 		{fault: "the refusal of CLIENT REPLY sends the user to where it is refused again", at: "internal/wire.NotShared",
 			by: without("command.Unanswered"), tests: "./cluster TestWhatChangesAConnectionIsRefused"},
-		{fault: "an argument's method that panics ends the program", at: "internal/engine.flatten",
-			by: drop("Catch"), tests: "./cluster TestCmdFails"},
+		{fault: "an argument's method that panics ends the program", at: "internal/args.call",
+			by: drop("Catch"), tests: "./internal/args TestAppendRefuses"},
 		{fault: "an action that cannot be encoded has no outcome", at: "internal/bridge.AppendRequest",
 			by: instead("err != nil", "false"), tests: "./cluster TestActionsThatCannotBeEncoded"},
 		{fault: "the text of an argument's method that fails is printed", at: "internal/bridge.unencodable.Error",

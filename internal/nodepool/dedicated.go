@@ -82,6 +82,9 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 		if sent.Effect() == command.Unanswered {
 			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
+		if err := wire.CheckName(sent); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.begin(waitOf(commands)); err != nil {
 		return nil, wire.NameCommand(err, request, c.Address())

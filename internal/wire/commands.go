@@ -1,6 +1,11 @@
 package wire
 
 import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -30,4 +35,21 @@ func NotShared(c command.Command, otherwise error) error {
 		return cause.ErrUnanswered
 	}
 	return otherwise
+}
+
+var (
+	errNoName    = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
+	errBlankName = fmt.Errorf("the command's name has a blank in it, pass the arguments separately: %w", redislanes.ErrNotSent)
+)
+
+// CheckName returns an error for a name that no command has.
+func CheckName(c command.Command) error {
+	switch name := c.Name(); {
+	case c.Known():
+	case name == "":
+		return errNoName
+	case strings.ContainsFunc(name, unicode.IsSpace):
+		return Named(name, "", errBlankName)
+	}
+	return nil
 }

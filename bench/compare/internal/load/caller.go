@@ -108,7 +108,7 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	case hash:
 		c.append("HGETALL", c.keys.hashes[i])
 	case several:
-		c.append("MGET", c.keys.group[i]...)
+		c.append("MGET", anys(c.keys.group[i])...)
 	case pipeline10:
 		for range pipelineKeys {
 			c.append("GET", c.keys.many[c.pick.index()])
@@ -130,8 +130,17 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 // set keeps the TTL, which SET without EX would take away.
 func (c *caller) set(key string) { c.append("SET", key, c.value, "EX", preparedTTL) }
 
-func (c *caller) append(name string, args ...string) {
+func (c *caller) append(name string, args ...any) {
 	c.replies = append(c.replies, c.pipeline.Cmd(name, args...))
+}
+
+// anys returns the texts as arguments.
+func anys(texts []string) []any {
+	args := make([]any, len(texts))
+	for i, text := range texts {
+		args[i] = text
+	}
+	return args
 }
 
 // text returns a value of so many bytes.

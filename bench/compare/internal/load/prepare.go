@@ -73,11 +73,11 @@ type writer struct {
 func (w *writer) set(key, value string) { w.add("SET", key, value, "EX", preparedTTL) }
 
 func (w *writer) hash(key string, pairs []string) {
-	w.add("HSET", append([]string{key}, pairs...)...)
+	w.add("HSET", anys(append([]string{key}, pairs...))...)
 	w.add("EXPIRE", key, preparedTTL)
 }
 
-func (w *writer) add(name string, args ...string) {
+func (w *writer) add(name string, args ...any) {
 	w.p.Cmd(name, args...).Idempotent()
 	if w.p.Len() >= preparedAtOnce {
 		w.flush()

@@ -1,0 +1,109 @@
+// Package args encodes commands with arguments of any type that Redis has a form for.
+package args
+
+import (
+	"encoding"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// Append appends the command. An argument of a type that cannot be sent is an error, and b stays as
+// it is.
+func Append(b []byte, name string, args []any) ([]byte, error) {
+	encoded := resp.AppendArray(b, 1+len(args))
+	encoded = resp.AppendBulk(encoded, name)
+	for i, arg := range args {
+		var err error
+		if encoded, err = appendArg(encoded, arg); err != nil {
+			return b, fmt.Errorf("argument %d is a %w: %w", i+1, err, redislanes.ErrNotSent)
+		}
+	}
+	return encoded, nil
+}
+
+func appendArg(b []byte, arg any) ([]byte, error) {
+	switch v := arg.(type) {
+	case string:
+		return resp.AppendBulk(b, v), nil
+	case []byte:
+		return resp.AppendBulk(b, v), nil
+	case bool:
+		if v {
+			return resp.AppendBulk(b, "1"), nil
+		}
+		return resp.AppendBulk(b, "0"), nil
+	case int:
+		return resp.AppendBulkInt(b, int64(v)), nil
+	case int64:
+		return resp.AppendBulkInt(b, v), nil
+	case int32:
+		return resp.AppendBulkInt(b, int64(v)), nil
+	case int16:
+		return resp.AppendBulkInt(b, int64(v)), nil
+	case int8:
+		return resp.AppendBulkInt(b, int64(v)), nil
+	case uint:
+		return appendUint(b, uint64(v)), nil
+	case uint64:
+		return appendUint(b, v), nil
+	case uint32:
+		return appendUint(b, uint64(v)), nil
+	case uint16:
+		return appendUint(b, uint64(v)), nil
+	case uint8:
+		return appendUint(b, uint64(v)), nil
+	case float64:
+		return appendFloat(b, v, 64), nil
+	case float32:
+		return appendFloat(b, float64(v), 32), nil
+	case time.Duration:
+		return b, fmt.Errorf("%T: pass a number in the unit of the command", v)
+	case encoding.TextMarshaler:
+		return appendMarshaled(b, arg, v.MarshalText)
+	case encoding.BinaryMarshaler:
+		return appendMarshaled(b, arg, v.MarshalBinary)
+	}
+	return b, fmt.Errorf("%T, which cannot be sent: pass strings, numbers, bools, []byte, or what implements encoding.TextMarshaler or encoding.BinaryMarshaler", arg)
+}
+
+func appendUint(b []byte, v uint64) []byte {
+	var text [20]byte
+	return resp.AppendBulk(b, strconv.AppendUint(text[:0], v, 10))
+}
+
+// appendFloat appends a number, or inf, -inf or nan.
+func appendFloat(b []byte, v float64, bits int) []byte {
+	text := strconv.FormatFloat(v, 'f', -1, bits)
+	return resp.AppendBulk(b, strings.ToLower(strings.TrimPrefix(text, "+")))
+}
+
+// appendMarshaled appends what a method of the program returns. The text of its error may show the
+// value, so it is not printed.
+func appendMarshaled(b []byte, arg any, marshal func() ([]byte, error)) ([]byte, error) {
+	text, err := call(marshal)
+	if err != nil {
+		return b, &failed{arg, err}
+	}
+	return resp.AppendBulk(b, text), nil
+}
+
+func call(marshal func() ([]byte, error)) (text []byte, err error) {
+	defer guard.Catch("the marshaler of an argument", &err)
+	return marshal()
+}
+
+// A failed is a marshaler's error.
+type failed struct {
+	arg any
+	err error
+}
+
+func (f *failed) Error() string { return fmt.Sprintf("%T, and its marshaler has failed", f.arg) }
+
+func (f *failed) Unwrap() error { return f.err }
