@@ -91,7 +91,6 @@ type PoolStats struct {
 	//   - errors inside another reply, such as the reply to EXEC,
 	//   - replies that arrived after their caller had left,
 	//   - replies to the pool's own PINGs,
-	//   - errors in place of a reply beyond lanes.Dialer.Limits,
 	//   - refused handshakes, which are DialErrors.
 	ErrorReplies map[string]uint64
 
@@ -124,7 +123,7 @@ const (
 	CloseStalled   = "stalled"  // the server was silent too long
 	CloseByServer  = "server"   // the server hung up
 	CloseTimeout   = "timeout"  // the socket accepted no bytes
-	CloseProtocol  = "protocol" // the server sent something that is not RESP, or more than lanes.Limits allow
+	CloseProtocol  = "protocol" // the server sent something that is not RESP, or a reply larger than lanes.Dialer.MaxReply
 	CloseUnclean   = "unclean"  // its user has changed it
 	CloseRenewed   = "renewed"  // the address may lead to another server now
 	CloseAged      = "aged"     // it reached MaxAge

@@ -79,20 +79,14 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	require.ErrorContains(t, err, silent.Addr().String())
 }
 
-// TestNewRefusesSmallLimits: with limits that the map of the slots exceeds, New fails at once: no
-// server would do.
-func TestNewRefusesSmallLimits(t *testing.T) {
+// TestNewRefusesASmallLimit: if the map of the slots is larger, New fails at once: no server would do.
+func TestNewRefusesASmallLimit(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	for field, limits := range map[string]lanes.Limits{
-		"a bulk string of 9 bytes, the limit is 1; ": {Bulk: 1}, "an aggregate of 3 elements, the limit is 1; ": {Elements: 1},
-	} {
-		ctx := within(t, 4*time.Second) // less than New asks again for a text that no server sends
-		_, err := cluster.Config{Dialer: lanes.Dialer{Limits: limits}}.New(ctx, e.Addrs())
-		require.ErrorContains(t, err, field)
-		require.ErrorContains(t, err, "Dialer.Limits")
-		require.NoError(t, ctx.Err())
-	}
+	ctx := within(t, 4*time.Second) // less than New asks again for a text that no server sends
+	_, err := cluster.Config{Dialer: lanes.Dialer{MaxReply: 50}}.New(ctx, e.Addrs())
+	require.ErrorContains(t, err, "Dialer.MaxReply")
+	require.NoError(t, ctx.Err())
 }
 
 func TestOneSeedThatAnswersIsEnough(t *testing.T) {

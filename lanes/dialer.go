@@ -73,8 +73,10 @@ type Dialer struct {
 	// has no room for more bytes. The kernel of a paused server acknowledges while it has room.
 	KeepAlive time.Duration
 
-	// Limits bound what a reply may cost; zero fields take their defaults.
-	Limits Limits
+	// MaxReply is how many bytes a reply may have. A larger one closes its connection, and so does
+	// one that is nested more than 1,024 deep: the outcome of its command is unknown. Default 1 GiB,
+	// at most 64 GiB.
+	MaxReply int64
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer. The network is "tcp",
 	// or "unix" for the path of a socket. Set TLS for TLS; do not make it in NetDial.
@@ -101,8 +103,8 @@ func (d Dialer) Validate() error {
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password: set Password or Credentials (any text for a user with nopass)", d.Username)
 	}
-	if err := d.Limits.validate(); err != nil {
-		return fmt.Errorf("lanes: Dialer.%w", err)
+	if d.MaxReply < 0 || d.MaxReply > mostReply {
+		return fmt.Errorf("lanes: Dialer.MaxReply = %d: must be from 0 to %d", d.MaxReply, int64(mostReply))
 	}
 	return cmp.Or(
 		setting.Duration("lanes: Dialer.Timeout", d.Timeout, setting.Least, 0, ""),

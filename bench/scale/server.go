@@ -12,7 +12,6 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // A nullCluster is servers that own all slots and do nothing: INCRBY and EXPIRE are
@@ -136,7 +135,7 @@ func (s *session) answer(to io.Writer, in []byte) (took int, err error) {
 		}
 		return took, err
 	}
-	framer := resp.NewFramer(lanes.Limits{})
+	framer := resp.NewFramer(resp.DefaultMaxReply)
 	for took < len(in) {
 		n, done, err := framer.Next(in[took:])
 		if err != nil {

@@ -47,13 +47,11 @@ func (u *Unknown) Settled(reply []byte, err error) bool {
 
 // settles tells whether the reply to a command that was sent again is its outcome. An error
 // that is not known to be about the command may come from a server that did not look at it.
-// The error that replaces a reply beyond the limits is an outcome: the reply came.
 func settles(reply []byte) bool {
 	if !resp.IsError(reply) {
 		return true
 	}
-	text := resp.ErrorText(reply)
-	return fate.Of(text).AboutCommand() || resp.IsRefusal(text)
+	return fate.Of(resp.ErrorText(reply)).AboutCommand()
 }
 
 // Error returns the error of a command that may have run. again is the error of the repeat.

@@ -14,7 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Unmarshal decodes replies as radix does, without their attributes; nil discards
+// Unmarshal decodes replies as radix does; nil discards
 // them, but for errors. An error of the server is a [SaidError]; any other error is a
 // [redislanes.DecodeError]. A radix.Pipeline keeps the server's errors to itself.
 func Unmarshal(replies []byte, into any) error {
@@ -28,7 +28,6 @@ func Unmarshal(replies []byte, into any) error {
 // unmarshal is Unmarshal. It also returns the number of the reply that the error is about, and an
 // error that a radix.Pipeline has kept to itself.
 func unmarshal(replies []byte, into any) (i int, kept bool, err error) {
-	replies = resp.WithoutAttributes(replies)
 	if into == nil {
 		i, err = firstError(replies)
 		return i, false, err

@@ -6,7 +6,7 @@ import (
 )
 
 // A memory is replies that radix decodes, as the BufferedReader that it wants. A bufio.Reader
-// refuses lines of more than 4,096 bytes, which are legal up to Limits.Line.
+// refuses lines of more than 4,096 bytes, which are legal.
 type memory struct {
 	rest    []byte
 	boolean [3]byte // the last line that may be one

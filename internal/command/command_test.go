@@ -209,7 +209,7 @@ func TestTable(t *testing.T) {
 			assert.False(t, seen[name], "%s is listed twice", name)
 			seen[name] = true
 			assert.Equal(t, strings.ToUpper(name), name)
-			assert.LessOrEqual(t, len(name), resp.MaxCommandName, name)
+			assert.LessOrEqual(t, len(name), maxName, name)
 			container, sub, _ := strings.Cut(name, "|")
 			c := Of(encode(strings.ToLower(container + " " + sub)))
 			got := c.rule.form

@@ -1,13 +1,14 @@
 package command
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/redislanes/redislanes/internal/resp"
+const (
+	// manyKeys is how many keys a command such as MGET may have and still count as fast.
+	manyKeys = 100
+
+	// maxName is at least the length of the name of any command, with that of its subcommand.
+	maxName = 40
 )
-
-// manyKeys is how many keys a command such as MGET may have and still count as fast.
-const manyKeys = 100
 
 // Traits tell how a command may travel.
 type Traits uint8
@@ -157,7 +158,7 @@ func (t *table) find(name string) *Rule { return find(t, name) }
 
 // find returns nil if there is no such command.
 func find[T text](t *table, name T) *Rule {
-	if len(name) > resp.MaxCommandName {
+	if len(name) > maxName {
 		return nil
 	}
 	for i := hashName(name); ; i = (i + 1) % uint32(len(t)) {

@@ -47,8 +47,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 		return a
 	}
 	dialer := wire.WithDefaults(q.cfg.Dialer)
-	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
-	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
+	dialer.MaxReply = min(dialer.MaxReply, maxMap)
 	var myID string
 	purpose := wire.Purpose{Admits: func(_ string, id []byte) error {
 		myID = slots.NodeID(id)
@@ -67,7 +66,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	defer cancel()
 	said, err := q.roundTrip(ctx, lane, sure)
 	if errors.Is(err, resp.ErrLimit) {
-		err = fmt.Errorf("%w; a map of the slots is larger if nodes own many separate ranges: give them contiguous ones, raise Dialer.Limits if it is the limit, or set Config.Standalone", err)
+		err = fmt.Errorf("%w; a map of the slots is larger if nodes own many separate ranges: give them contiguous ones, raise Dialer.MaxReply if it is the limit, or set Config.Standalone", err)
 	}
 	if err != nil {
 		a.err = err
@@ -160,8 +159,6 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 // explain says what to do about a server's refusal of CLUSTER SLOTS.
 func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
 	switch f := fate.Of(said); {
-	case resp.IsRefusal(said):
-		return fmt.Errorf("%w; raise Config.Dialer.Limits", err)
 	case f == fate.NoPermission:
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
 	case f == fate.Login:

@@ -130,12 +130,9 @@ const (
 
 // The sizes of the package, in bytes.
 const (
-	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk a string in
-	// them. 16,384 ranges of one slot, with a primary and nine replicas each that have long host
-	// names, have about 50 MiB. CLUSTER NODES is one string: 1,000 nodes with 16,384 slots on
-	// their way have about 1 MiB.
-	maxMap     = 64 << 20
-	maxMapBulk = 2 << 20
+	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES. 16,384 ranges of one slot, with a
+	// primary and nine replicas each that have long host names, have about 50 MiB.
+	maxMap = 64 << 20
 
 	// maxShownName bounds the name of a command that is not in the table and that traces show.
 	// Longer ones are likely to be arguments at the wrong place, which traces must not show.

@@ -279,10 +279,10 @@ func TestLargeMaps(t *testing.T) {
 		q := asker{cfg: Config{Dialer: lanes.Dialer{NetDial: mapServer{large}.dial, NoSetInfo: true}}}
 		a := q.question(t.Context(), "a:1", false)
 		require.NoError(t, a.err)
-		q.cfg.Dialer.Limits.Reply = 1 << 20
+		q.cfg.Dialer.MaxReply = 1 << 20
 		a = q.question(t.Context(), "a:1", false)
 		require.ErrorIs(t, a.err, resp.ErrLimit)
-		require.ErrorContains(t, a.err, "a reply of more than 1048576 bytes, the limit")
-		require.ErrorContains(t, a.err, "raise Dialer.Limits")
+		require.ErrorContains(t, a.err, "the limit")
+		require.ErrorContains(t, a.err, "raise Dialer.MaxReply")
 	})
 }

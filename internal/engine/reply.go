@@ -108,7 +108,7 @@ func (r Reply) Into(into any) error {
 	if v := reflect.ValueOf(into); v.Kind() == reflect.Pointer && v.IsNil() {
 		return r.misfit(raw, fmt.Sprintf("a nil %T", into), errors.New("the pointer is nil"))
 	}
-	if reply := resp.SkipAttributes(raw); len(reply) > 0 && strings.IndexByte("*%~", reply[0]) >= 0 {
+	if len(raw) > 0 && strings.IndexByte("*%~", raw[0]) >= 0 {
 		makePointers(reflect.ValueOf(into))
 	}
 	switch err := bridge.Unmarshal(raw, into); {

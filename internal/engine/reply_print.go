@@ -18,7 +18,7 @@ func (r Reply) String() string {
 	if err != nil {
 		return err.Error()
 	}
-	text := printed(resp.WithoutAttributes(raw))
+	text := printed(raw)
 	if len(text) > longestPrint {
 		return strings.ToValidUTF8(text[:longestPrint], "") + fmt.Sprintf("... (a reply of %d bytes)", len(raw))
 	}

@@ -111,7 +111,7 @@ func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 
 func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.SentinelReply, err error) {
 	dialer := wire.WithDefaults(*q.cfg.Sentinel)
-	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
+	dialer.MaxReply = min(dialer.MaxReply, maxMap)
 	lane, err := wire.DialFor(ctx, dialer, wire.Purpose{Sentinel: true}, addr)
 	if err != nil {
 		return said, err

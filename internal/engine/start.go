@@ -13,7 +13,6 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -88,7 +87,7 @@ func willPass(err error, odd bool) bool {
 		case refused != nil && wire.Passes(refused):
 			return odd || fate.Of([]byte(wire.RefusalText(refused))) != fate.Unlisted
 		case refused == nil && answered:
-			return odd && fate.Of([]byte(said)).MayHaveRun() && !resp.IsRefusal([]byte(said)) // of the Dialer's Limits
+			return odd && fate.Of([]byte(said)).MayHaveRun()
 		}
 		return false
 	})

@@ -8,8 +8,6 @@ package fate
 
 import (
 	"bytes"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A Fate is what an error reply means for the command that got it. The methods say what
@@ -91,7 +89,7 @@ func Of(text []byte) Fate {
 	text = text[:min(len(text), MaxText)]
 	code, rest, _ := bytes.Cut(text, space)
 	switch {
-	case fromScript(rest), resp.IsRefusal(text):
+	case fromScript(rest):
 		return Perhaps
 	case string(code) == "EXECABORT" && bytes.HasPrefix(rest, abortedFor):
 		if f := Of(rest[len(abortedFor):]); f.Refused() && f != Moved && f != Ask {

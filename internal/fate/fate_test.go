@@ -75,14 +75,13 @@ func TestOf(t *testing.T) {
 		"EXECABORT Transaction discarded because of: MOVED 1 a:1":                                  Final,
 		"EXECABORT Transaction discarded because of: wrong number of arguments for 'set' command":  Final,
 
-		"READONLY You can't write against a read only replica." + script:                       Perhaps,
-		"READONLY You can't write against a read only replica. script: on @user_script:1.":     Perhaps, // Valkey 9
-		"NOREPLICAS Not enough good replicas to write. script: f, on @user_function:3.":        Perhaps,
-		"WRONGTYPE Operation against a key holding the wrong kind of value" + script:           Perhaps,
-		"ERR Script attempted to access a non local key in a cluster node" + script:            Perhaps,
-		"ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write":    Perhaps,
-		"IOERR error or timeout reading to target instance":                                    Perhaps,
-		"TOODEEP the command ran, its reply is nested more than 7 deep, which is Limits.Depth": Perhaps,
+		"READONLY You can't write against a read only replica." + script:                    Perhaps,
+		"READONLY You can't write against a read only replica. script: on @user_script:1.":  Perhaps, // Valkey 9
+		"NOREPLICAS Not enough good replicas to write. script: f, on @user_function:3.":     Perhaps,
+		"WRONGTYPE Operation against a key holding the wrong kind of value" + script:        Perhaps,
+		"ERR Script attempted to access a non local key in a cluster node" + script:         Perhaps,
+		"ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write": Perhaps,
+		"IOERR error or timeout reading to target instance":                                 Perhaps,
 
 		// Proxies, modules and scripts.
 		"upstream failure":             Unlisted,

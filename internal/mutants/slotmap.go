@@ -107,8 +107,6 @@ var slotmap = []promise{
 			by: never("ErrRefused"), tests: "./cluster TestLoadingServerIsWaitedFor"},
 		{fault: "start: a server with too many clients is not waited for", at: "internal/engine.willPass",
 			by: never("Passes"), tests: "./cluster TestTooManyClientsAtTheStart"},
-		{fault: "start: a limit of replies that the map exceeds is waited for", at: "internal/engine.willPass",
-			by: instead("!resp.IsRefusal([]byte(said))", "!(resp.IsRefusal([]byte(said.S)) && false)"), tests: "./cluster TestNewRefusesSmallLimits"},
 		{fault: "a lazy client does not say why", at: "internal/engine.Client.refreshForAll",
 			by: drop("notStarted"), tests: "./cluster TestLazy"},
 		{fault: "start: a Dragonfly without cluster mode is waited for", at: "internal/fate.special",

@@ -8,7 +8,7 @@ import (
 
 // Array returns the elements of a complete reply that is an array, a set or a map; those of
 // a map are its names and values in turn. ok is false for any other reply. The elements are
-// part of the reply, which has no attributes: see [WithoutAttributes].
+// part of the reply.
 func Array(reply []byte) (elements [][]byte, ok bool) {
 	kind := kindOf(reply)
 	n, rest, ok := header(reply, kind)

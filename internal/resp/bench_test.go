@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // appendHit encodes what a rate limiter sends for one hit.
@@ -21,7 +19,7 @@ func appendHit(b []byte) []byte {
 var streams = []struct{ name, text string }{
 	{"int", strings.Repeat(":123\r\n", 1000)},
 	{"bulk", strings.Repeat("$64\r\n"+strings.Repeat("x", 64)+"\r\n", 200)},
-	{"attribute", strings.Repeat(attribute+"*2\r\n:1\r\n_\r\n", 200)},
+	{"array", strings.Repeat("*2\r\n:1\r\n_\r\n", 200)},
 }
 
 func countFrames(f *Framer, p []byte) (n int) {
@@ -40,7 +38,7 @@ func countFrames(f *Framer, p []byte) (n int) {
 func TestNothingIsAllocated(t *testing.T) {
 	buf := appendHit(nil)
 	assert.Zero(t, testing.AllocsPerRun(100, func() { buf = appendHit(buf[:0]) }), "encoding")
-	f := NewFramer(lanes.Limits{})
+	f := NewFramer(DefaultMaxReply)
 	for _, s := range streams {
 		p := []byte(s.text)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { countFrames(f, p) }), "framing, %s", s.name)
@@ -68,7 +66,7 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkFrame(b *testing.B) {
 	for _, s := range streams[:2] {
 		b.Run(s.name, func(b *testing.B) {
-			p, f := []byte(s.text), NewFramer(lanes.Limits{})
+			p, f := []byte(s.text), NewFramer(DefaultMaxReply)
 			b.SetBytes(int64(len(p)))
 			b.ReportAllocs()
 			replies := 0

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // ErrNull says that a reply is null where a value was asked for.
@@ -16,8 +14,7 @@ var ErrNull = errors.New("null reply")
 // Cut returns the first of several replies, which were framed before, and what
 // follows it. Both are nil if there is no complete reply.
 func Cut(replies []byte) (first, rest []byte) {
-	const any = math.MaxInt64 // the limits that held when they were framed are not known here
-	f := Framer{limits: lanes.Limits{Bulk: any, Elements: any, Line: any, Reply: any, Depth: 1, Attributes: any}}
+	f := Framer{limit: math.MaxInt64} // the limit that held when they were framed is not known here
 	n, done, err := f.Next(replies)
 	if !done || err != nil {
 		return nil, nil
@@ -27,14 +24,12 @@ func Cut(replies []byte) (first, rest []byte) {
 
 // IsError reports whether a complete reply is an error.
 func IsError(reply []byte) bool {
-	reply = SkipAttributes(reply)
 	return len(reply) > 0 && (reply[0] == '-' || reply[0] == '!')
 }
 
 // IsNull reports whether a complete reply is one of the nulls of RESP2 and
 // RESP3.
 func IsNull(reply []byte) bool {
-	reply = SkipAttributes(reply)
 	return len(reply) >= 2 && (reply[0] == '_' || (reply[0] == '$' || reply[0] == '*') && reply[1] == '-')
 }
 
@@ -56,7 +51,6 @@ func EndsExec(reply []byte) bool {
 // ErrorText returns the text of a complete error reply without its type byte,
 // length and CRLF. The result is part of reply.
 func ErrorText(reply []byte) []byte {
-	reply = SkipAttributes(reply)
 	if len(reply) < 3 {
 		return nil
 	}
@@ -78,7 +72,6 @@ func Int(reply []byte) (int64, error) {
 			return v, nil
 		}
 	}
-	reply = SkipAttributes(reply)
 	if IsNull(reply) {
 		return 0, ErrNull
 	}
@@ -93,7 +86,6 @@ func Int(reply []byte) (int64, error) {
 // Bytes returns the text of a complete reply that is a string, a number or a
 // boolean. The result is part of reply.
 func Bytes(reply []byte) ([]byte, error) {
-	reply = SkipAttributes(reply)
 	if IsNull(reply) {
 		return nil, ErrNull
 	}

@@ -8,11 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/lanes"
 )
-
-const attribute = "|1\r\n+ttl\r\n*2\r\n:1\r\n$1\r\na\r\n"
 
 func TestInt(t *testing.T) {
 	for reply, want := range map[string]int64{
@@ -20,7 +16,7 @@ func TestInt(t *testing.T) {
 		":999999999999999999\r\n": 999999999999999999, ":-999999999999999999\r\n": -999999999999999999,
 		":9223372036854775807\r\n": math.MaxInt64, ":-9223372036854775808\r\n": math.MinInt64,
 		"$1\r\n7\r\n": 7, "$20\r\n-9223372036854775808\r\n": math.MinInt64, "+12\r\n": 12, "=6\r\ntxt:42\r\n": 42,
-		"(19\r\n": 19, ",3\r\n": 3, attribute + ":8\r\n": 8, "|0\r\n" + attribute + "$1\r\n9\r\n": 9,
+		"(19\r\n": 19, ",3\r\n": 3, ":8\r\n": 8,
 		"$000000000000000002\r\n42\r\n": 42,
 	} {
 		got, err := Int([]byte(reply))
@@ -30,14 +26,14 @@ func TestInt(t *testing.T) {
 }
 
 func TestIntOfOtherReplies(t *testing.T) {
-	for _, reply := range []string{"$-1\r\n", "*-1\r\n", "_\r\n", attribute + "_\r\n"} {
+	for _, reply := range []string{"$-1\r\n", "*-1\r\n", "_\r\n", "_\r\n"} {
 		_, err := Int([]byte(reply))
 		assert.ErrorIs(t, err, ErrNull, "%q", reply)
 	}
 	for reply, kind := range map[string]byte{
 		":\r\n": ':', ":-\r\n": ':', ":1x\r\n": ':', ":9223372036854775808\r\n": ':', ":-9223372036854775809\r\n": ':',
 		"$0\r\n\r\n": '$', "+OK\r\n": '+', "#t\r\n": '#', ",1.5\r\n": ',', "*1\r\n:1\r\n": '*', "-ERR 5\r\n": '-',
-		"%0\r\n": '%', attribute + "*0\r\n": '*', "": 0,
+		"%0\r\n": '%', "*0\r\n": '*', "": 0,
 	} {
 		_, err := Int([]byte(reply))
 		assert.EqualError(t, err, fmt.Sprintf("reply of type %q is not an integer", kind), "%q", reply)
@@ -48,7 +44,7 @@ func TestBytes(t *testing.T) {
 	for reply, want := range map[string]string{
 		"$5\r\nhello\r\n": "hello", "$0\r\n\r\n": "", "$4\r\n\r\n\x00a\r\n": "\r\n\x00a", "+OK\r\n": "OK", "+\r\n": "",
 		":12\r\n": "12", ",1.5\r\n": "1.5", "(123\r\n": "123", "#f\r\n": "f", "=5\r\ntxt:x\r\n": "x", "=3\r\nabc\r\n": "abc",
-		attribute + "$1\r\nz\r\n": "z",
+		"$1\r\nz\r\n": "z",
 	} {
 		got, err := Bytes([]byte(reply))
 		require.NoError(t, err, "%q", reply)
@@ -67,49 +63,30 @@ func TestBytes(t *testing.T) {
 
 func TestErrorsAndNulls(t *testing.T) {
 	for reply, want := range map[string]string{
-		"-ERR no\r\n": "ERR no", "-\r\n": "", "!8\r\nERR\r\nbad\r\n": "ERR\r\nbad", attribute + "-MOVED 1 a:1\r\n": "MOVED 1 a:1",
+		"-ERR no\r\n": "ERR no", "-\r\n": "", "!8\r\nERR\r\nbad\r\n": "ERR\r\nbad", "-MOVED 1 a:1\r\n": "MOVED 1 a:1",
 	} {
 		assert.True(t, IsError([]byte(reply)), "%q", reply)
 		assert.False(t, IsNull([]byte(reply)), "%q", reply)
 		assert.Equal(t, want, string(ErrorText([]byte(reply))), "%q", reply)
 	}
-	for _, reply := range []string{"_\r\n", "$-1\r\n", "*-1\r\n", attribute + "_\r\n"} {
+	for _, reply := range []string{"_\r\n", "$-1\r\n", "*-1\r\n", "_\r\n"} {
 		assert.True(t, IsNull([]byte(reply)), "%q", reply)
 		assert.False(t, IsError([]byte(reply)), "%q", reply)
 	}
-	for _, reply := range []string{"", "+OK\r\n", ":-1\r\n", "$0\r\n\r\n", "*1\r\n-ERR\r\n", "*0\r\n", attribute + ":1\r\n", "|1\r\n-a\r\n-b\r\n+OK\r\n"} {
+	for _, reply := range []string{"", "+OK\r\n", ":-1\r\n", "$0\r\n\r\n", "*1\r\n-ERR\r\n", "*0\r\n", ":1\r\n"} {
 		assert.False(t, IsError([]byte(reply)), "%q", reply)
 		assert.False(t, IsNull([]byte(reply)), "%q", reply)
 	}
 	assert.Nil(t, ErrorText(nil))
 }
 
-// A hostile server may send as many attributes as fit into the limit of a
-// reply; skipping them must not use stack for each.
-func TestSkipAttributesManyInARow(t *testing.T) {
-	reply := strings.Repeat("|0\r\n", 4<<20) + "-ERR\r\n"
-	assert.Equal(t, "-ERR\r\n", string(SkipAttributes([]byte(reply))))
-}
-
-// The framer's limits are the user's: what it let through must be decoded.
-func TestSkipAttributesBeyondTheDefaultLimits(t *testing.T) {
-	deep := "|1\r\n+a\r\n" + nested(200)
-	long := "|1\r\n+a\r\n+" + strings.Repeat("x", 70<<10) + "\r\n"
-	for _, reply := range []string{deep + "-ERR\r\n", long + "-ERR\r\n"} {
-		_, done, err := NewFramer(lanes.Limits{Line: 1 << 20}).Next([]byte(reply))
-		require.NoError(t, err)
-		require.True(t, done)
-		assert.True(t, IsError([]byte(reply)))
-	}
-}
-
 func TestCut(t *testing.T) {
-	all := []byte(":1\r\n" + attribute + "+a\r\n*1\r\n:2\r\n")
+	all := []byte(":1\r\n" + "+a\r\n*1\r\n:2\r\n")
 	var got []string
 	for first, rest := Cut(all); first != nil; first, rest = Cut(rest) {
 		got = append(got, string(first))
 	}
-	assert.Equal(t, []string{":1\r\n", attribute + "+a\r\n", "*1\r\n:2\r\n"}, got)
+	assert.Equal(t, []string{":1\r\n", "+a\r\n", "*1\r\n:2\r\n"}, got)
 	for _, p := range []string{"", ":1", "x"} {
 		first, rest := Cut([]byte(p))
 		assert.Nil(t, first)

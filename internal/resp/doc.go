@@ -4,7 +4,7 @@
 // The encoder appends to a caller's slice. The [Framer] is fed with whatever
 // a read returned and says where a reply ends; it keeps its place between
 // reads, so no byte is looked at twice and no reply has to fit into a buffer.
-// Everything that a server may send is bounded by [lanes.Limits], and no input makes
+// Everything that a server may send is bounded by one limit in bytes, and no input makes
 // the package panic.
 //
 // It does not read sockets, allocate for replies or convert them to Go types,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 func ExampleAppendCommand() {
@@ -15,7 +14,7 @@ func ExampleAppendCommand() {
 
 // A reply ends where the framer says so, in whatever pieces it arrives.
 func ExampleFramer() {
-	f := resp.NewFramer(lanes.Limits{})
+	f := resp.NewFramer(resp.DefaultMaxReply)
 	var reply []byte
 	for _, piece := range []string{":1", "\r\n$5\r\nhe", "llo\r", "\n"} {
 		for p := []byte(piece); len(p) > 0; {

@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
-
-	"github.com/redislanes/redislanes/lanes"
 )
+
+// DefaultMaxReply is how many bytes a reply may have by default.
+const DefaultMaxReply = 1 << 30
+
+// maxDepth is how deep aggregates may be nested. Decoders of programs recurse.
+const maxDepth = 1024
 
 // ErrProtocol is wrapped by every error of a [Framer]. After one, the stream
 // has no known boundary any more and must be closed.
 var ErrProtocol = errors.New("protocol error")
 
-// ErrLimit is the ErrProtocol of a reply that exceeds one of the [lanes.Limits].
+// ErrLimit is the ErrProtocol of a reply that is too large, or nested too deep.
 var ErrLimit = fmt.Errorf("%w", ErrProtocol)
 
 type state uint8
@@ -28,54 +31,36 @@ const (
 // A Framer finds the ends of replies in a stream that arrives in pieces of any
 // size. Use [NewFramer]. It is not safe for concurrent use.
 type Framer struct {
-	limits lanes.Limits
-	size   int64 // bytes of the current reply so far
-	kind   byte  // type of the current reply, behind its attributes
+	limit  int64
+	size   int64 // bytes of the current reply so far, with what stands aside
+	kind   byte  // type of the current reply
 	cur    byte  // type of the element being read
 	state  state
 	neg    bool
 	cr     bool  // the last byte was CR
 	digits int   // digits of num
 	num    int64 // number of the header
-	left   int64 // bytes left of a bulk with its CRLF, or length of the line so far
+	left   int64 // bytes left of a bulk with its CRLF
 
-	attributes int64     // of the current reply so far
-	why        TooMuch   // of a reply that is refused
-	depth      int       // levels that are open
-	shallow    [16]int64 // elements missing on each level; of an attribute, less than 0
-	deep       []int64   // the same of the levels behind, made when they are first needed
+	aside   byte      // type of the push or the attribute that is being read; 0: none
+	was     byte      // what aside was for the bytes that Next returned last
+	floor   int       // levels that were open before it
+	depth   int       // levels that are open
+	shallow [16]int64 // elements missing on each level
+	deep    []int64   // the same of the levels behind, made when they are first needed
 }
 
-// NewFramer returns a Framer at the beginning of a reply. Zero limits take
-// their defaults. The caller must have refused limits out of range
-// ([lanes.Dialer.Validate]).
-func NewFramer(l lanes.Limits) *Framer {
-	return &Framer{limits: WithDefaults(l)}
-}
+// NewFramer returns a Framer at the beginning of a reply. A reply may have at most limit bytes.
+func NewFramer(limit int64) *Framer { return &Framer{limit: limit} }
 
 // Kind returns the type byte of the reply that is being read, or that the last
-// call of [Framer.Next] completed; 0 while only attributes have arrived.
-func (f *Framer) Kind() byte { return f.kind &^ refused }
+// call of [Framer.Next] completed; 0 before it has begun.
+func (f *Framer) Kind() byte { return f.kind }
 
-// Refused returns which limit the reply exceeds that is being read, or that the
-// last call of [Framer.Next] completed: one beyond which the Framer still finds
-// the reply's end. [NotRefused] if it exceeds none.
-func (f *Framer) Refused() TooMuch {
-	if f.kind&refused == 0 {
-		return NotRefused
-	}
-	return f.why
-}
-
-// refused is set in a Framer's kind, which each reply sets again.
-const refused = 0x80
-
-func (f *Framer) refuse(why TooMuch) {
-	if f.kind&refused == 0 {
-		f.kind |= refused
-		f.why = why
-	}
-}
+// Aside returns the type of what the bytes belong to that [Framer.Next] used last, if that is no
+// reply: '>' for a push, which is a message out of band, and '|' for an attribute, which may stand
+// before any value. It returns 0 for bytes of a reply.
+func (f *Framer) Aside() byte { return f.was }
 
 // Bulk returns how many bytes of the bulk string that is being read have not
 // arrived, without its CRLF; 0 outside of one.
@@ -100,28 +85,35 @@ func (f *Framer) Skip(n int) error {
 
 // grow counts bytes of the current reply.
 func (f *Framer) grow(n int) error {
-	if f.size += int64(n); f.size > f.limits.Reply {
-		return fmt.Errorf("%w: a reply of more than %d bytes, the limit", ErrLimit, f.limits.Reply)
+	if f.size += int64(n); f.size > f.limit {
+		return fmt.Errorf("%w: a reply of more than %d bytes, the limit", ErrLimit, f.limit)
 	}
 	return nil
 }
 
-// Next consumes bytes of p up to the end of the current reply. It returns how
-// many it consumed and whether the reply is complete. If it is not, then n is
-// len(p), and the next call goes on with the bytes that follow in the stream.
-// The error wraps [ErrProtocol] and is final.
+// Next consumes bytes of p up to the end of the current reply, or to where a push or an attribute
+// begins or ends (see [Framer.Aside]). It returns how many it consumed and whether a reply, or a push, is
+// complete. The next call goes on with the bytes that follow in the stream. The error wraps
+// [ErrProtocol] and is final.
 func (f *Framer) Next(p []byte) (n int, done bool, err error) {
 	if f.size == 0 {
 		f.kind = 0
-		if n := shortLine(p); n > 0 && f.allows(n) {
-			f.kind = p[0]
+		if n := shortLine(p); n > 0 && int64(n) <= f.limit {
+			f.kind, f.was = p[0], 0
 			return n, true, nil
 		}
 	}
-	for n < len(p) && !done && err == nil {
+	f.was = f.aside
+	for n < len(p) && !done && err == nil && f.was == f.aside {
 		used := 1
 		switch f.state {
 		case atType:
+			if f.leaves(p[n]) {
+				if n > 0 {
+					return n, false, nil
+				}
+				f.aside, f.was, f.floor = p[n], p[n], f.depth
+			}
 			err = f.begin(p[n])
 		case inLine:
 			used, done, err = f.line(p[n:])
@@ -136,9 +128,14 @@ func (f *Framer) Next(p []byte) (n int, done bool, err error) {
 		}
 	}
 	if done {
-		f.size, f.attributes = 0, 0
+		f.size = 0
 	}
 	return n, done, err
+}
+
+// leaves reports whether a push or an attribute begins with the type.
+func (f *Framer) leaves(kind byte) bool {
+	return f.aside == 0 && (kind == '|' || kind == '>' && f.depth == 0)
 }
 
 // shortLine returns the length of a complete short integer or status at the
@@ -162,21 +159,21 @@ func shortLine(p []byte) int {
 	return 0
 }
 
-// allows reports whether a line of n bytes with its type is within the limits.
-func (f *Framer) allows(n int) bool {
-	const typeAndEnd = len(":\r\n")
-	return int64(n-typeAndEnd) <= f.limits.Line && int64(n) <= f.limits.Reply
-}
-
 func (f *Framer) begin(kind byte) error {
-	if f.depth == 0 && kind != '|' {
-		f.kind |= kind
+	if f.depth == 0 && f.aside == 0 {
+		f.kind = kind
 	}
+	inside := f.aside != 0 && f.depth > f.floor
 	f.cur, f.cr = kind, false
 	switch kind {
 	case '+', '-', ':', ',', '(', '_', '#':
-		f.state, f.left = inLine, 0
-	case '$', '!', '=', '*', '%', '~', '>', '|':
+		f.state = inLine
+	case '|':
+		if inside {
+			return fmt.Errorf("%w: an attribute inside of a push or an attribute", ErrProtocol)
+		}
+		fallthrough
+	case '$', '!', '=', '*', '%', '~', '>':
 		f.state, f.num, f.neg, f.digits = inHeader, 0, false, 0
 	default:
 		return fmt.Errorf("%w: %q is not a RESP type", ErrProtocol, kind)
@@ -189,9 +186,6 @@ func (f *Framer) line(p []byte) (used int, done bool, err error) {
 	used = i + 1
 	if i < 0 {
 		used = len(p)
-	}
-	if f.left += int64(used); f.left-2 > f.limits.Line {
-		return used, false, fmt.Errorf("%w: a line of more than %d bytes, the limit", ErrLimit, f.limits.Line)
 	}
 	if i < 0 {
 		f.cr = p[used-1] == '\r'
@@ -236,8 +230,8 @@ func (f *Framer) sized() (done bool, err error) {
 	}
 	switch f.cur {
 	case '$', '!', '=':
-		if f.num > f.limits.Bulk {
-			return false, fmt.Errorf("%w: a bulk string of %d bytes, the limit is %d", ErrLimit, f.num, f.limits.Bulk)
+		if f.num > f.limit-f.size {
+			return false, fmt.Errorf("%w: a bulk string of %d bytes, the limit of a reply is %d", ErrLimit, f.num, f.limit)
 		}
 		f.state, f.left, f.cr = inBulk, f.num+2, false
 		return false, nil
@@ -250,54 +244,20 @@ func (f *Framer) aggregate() (done bool, err error) {
 	if f.cur == '%' || f.cur == '|' {
 		n *= 2
 	}
-	if f.num > f.limits.Elements || n > f.limits.Elements {
-		return false, fmt.Errorf("%w: an aggregate of %d elements, the limit is %d", ErrLimit, n, f.limits.Elements)
+	const shortest = int64(len("_\r\n"))
+	if n > (f.limit-f.size)/shortest {
+		return false, fmt.Errorf("%w: an aggregate of %d elements, the limit of a reply is %d bytes", ErrLimit, n, f.limit)
 	}
 	f.state = atType
-	if f.cur == '|' {
-		if f.attributes++; f.attributes > f.limits.Attributes {
-			f.refuse(TooManyAttributes)
-		}
-		if n == 0 {
-			return false, nil // the value that it describes follows
-		}
-		return false, f.open(-n)
-	}
 	if n == 0 {
 		return f.end(), nil
 	}
-	return false, f.open(n)
-}
-
-// open begins a level of n elements, less than 0 for an attribute. Levels beyond
-// the limit are not told apart: their elements count as those of the last one,
-// which is enough to find the reply's end.
-func (f *Framer) open(n int64) error {
-	if f.depth < f.limits.Depth {
-		*f.level(f.depth) = n
-		f.depth++
-		return nil
+	if f.depth == maxDepth {
+		return false, fmt.Errorf("%w: a reply that is nested more than %d deep", ErrLimit, maxDepth)
 	}
-	f.refuse(TooDeep)
-	top := f.level(f.depth - 1)
-	more := n
-	if more < 0 {
-		more = -more // an attribute is no element itself
-	} else {
-		more-- // the aggregate was one
-	}
-	if *top < 0 {
-		if *top < math.MinInt64+more {
-			return fmt.Errorf("%w: more elements than can be counted", ErrProtocol)
-		}
-		*top -= more
-		return nil
-	}
-	if *top > math.MaxInt64-more {
-		return fmt.Errorf("%w: more elements than can be counted", ErrProtocol)
-	}
-	*top += more
-	return nil
+	*f.level(f.depth) = n
+	f.depth++
+	return false, nil
 }
 
 // level returns where the number of the i-th level is.
@@ -330,21 +290,20 @@ func (f *Framer) bulk(p []byte) (used int, done bool, err error) {
 	return 1, f.end(), nil
 }
 
-// end is called when an element is complete and reports whether the reply is.
+// end is called when an element is complete and reports whether the reply, or a push, is.
 func (f *Framer) end() bool {
 	f.state = atType
-	for f.depth > 0 {
+	for f.depth > f.floor {
 		left := f.level(f.depth - 1)
-		if *left < 0 {
-			if *left++; *left == 0 {
-				f.depth--
-			}
-			return false // an attribute is no element: the value that it describes follows
-		}
 		if *left--; *left > 0 {
 			return false
 		}
 		f.depth--
 	}
-	return true
+	if f.aside == 0 {
+		return true
+	}
+	push := f.aside == '>'
+	f.aside, f.floor = 0, 0
+	return push
 }

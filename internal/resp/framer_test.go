@@ -1,17 +1,15 @@
 package resp
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
-// replies has every type of RESP2 and RESP3, each with the kind that the
-// framer must report.
+// replies has every type of RESP2 and RESP3, each with the kind that the framer must report. Attributes
+// are marked by braces.
 var replies = []struct {
 	name, text string
 	kind       byte
@@ -43,19 +41,33 @@ var replies = []struct {
 	{"blob error", "!5\r\nERR x\r\n", '!'},
 	{"verbatim", "=7\r\ntxt:abc\r\n", '='},
 	{"big number", "(3492890328409238509324850943850943825024385\r\n", '('},
-	{"attribute before", "|1\r\n+ttl\r\n:3\r\n$1\r\na\r\n", '$'},
-	{"empty attribute before", "|0\r\n:1\r\n", ':'},
-	{"attributes before an aggregate", "|1\r\n+a\r\n*1\r\n:1\r\n|1\r\n+b\r\n_\r\n*1\r\n+c\r\n", '*'},
-	{"attribute inside an array", "*3\r\n:1\r\n|1\r\n+ttl\r\n%1\r\n+x\r\n:3600\r\n:2\r\n|0\r\n:3\r\n", '*'},
-	{"attribute inside an attribute", "|1\r\n|1\r\n+a\r\n+b\r\n+key\r\n+value\r\n:7\r\n", ':'},
-	{"attribute at an array's end", "*1\r\n|1\r\n+a\r\n+b\r\n*1\r\n|1\r\n+c\r\n+d\r\n:1\r\n", '*'},
+	{"attribute before", "{|1\r\n+ttl\r\n:3\r\n}$1\r\na\r\n", '$'},
+	{"empty attribute before", "{|0\r\n}:1\r\n", ':'},
+	{"attributes before a push", "{|0\r\n}{|1\r\n+a\r\n*1\r\n:1\r\n}>1\r\n+a\r\n", '>'},
+	{"attribute inside an array", "*3\r\n:1\r\n{|1\r\n+ttl\r\n%1\r\n+x\r\n:3600\r\n}:2\r\n{|0\r\n}:3\r\n", '*'},
+	{"attribute at an array's end", "*1\r\n{|1\r\n+a\r\n+b\r\n}*1\r\n{|1\r\n+c\r\n+d\r\n}:1\r\n", '*'},
 }
 
-// frame is a reply as the framer found it.
+// frame is a reply or a push as the framer found it, without attributes.
 type frame struct {
 	text string
 	kind byte
-	why  TooMuch
+}
+
+var braces = strings.NewReplacer("{", "", "}", "")
+
+// sent returns what arrives of a text in replies, and told what is left of it without its attributes.
+func sent(text string) []byte { return []byte(braces.Replace(text)) }
+
+func told(text string) string {
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		if !found {
+			return text
+		}
+		_, after, _ := strings.Cut(rest, "}")
+		text = before + after
+	}
 }
 
 // frames feeds the chunks one by one and returns the frames, what is left, and
@@ -69,19 +81,20 @@ func frames(t testing.TB, f framer, chunks ...[]byte) (found []frame, rest strin
 			if n <= 0 || n > len(p) { // require's functions would take most of the time
 				t.Fatalf("Next of %d bytes returned %d", len(p), n)
 			}
-			current = append(current, p[:n]...)
+			if f.Aside() != '|' {
+				current = append(current, p[:n]...)
+			}
 			if err != nil {
 				require.ErrorIs(t, err, ErrProtocol)
 				return found, string(current), err
 			}
-			if done != f.Idle() {
-				t.Fatalf("done is %v and Idle %v: after a reply, and only there, the framer is idle", done, f.Idle())
-			}
 			if p = p[n:]; done {
-				found = append(found, frame{string(current), f.Kind(), f.Refused()})
+				kind := f.Kind()
+				if f.Aside() == '>' {
+					kind = '>'
+				}
+				found = append(found, frame{string(current), kind})
 				current = nil
-			} else if len(p) > 0 {
-				t.Fatalf("a reply that is not complete uses all bytes, not %d less", len(p))
 			}
 		}
 	}
@@ -91,8 +104,7 @@ func frames(t testing.TB, f framer, chunks ...[]byte) (found []frame, rest strin
 type framer interface {
 	Next(p []byte) (n int, done bool, err error)
 	Kind() byte
-	Refused() TooMuch
-	Idle() bool
+	Aside() byte
 }
 
 // A skipper is a Framer that does not look at the bytes of bulk strings.
@@ -120,20 +132,15 @@ func TestFramerFindsEveryTypeSplitAnywhere(t *testing.T) {
 	for _, r := range replies {
 		t.Run(r.name, func(t *testing.T) {
 			const next = ":5\r\n" // the reply behind, to see that the state is clean
-			stream := []byte(r.text + next)
-			want := []frame{{r.text, r.kind, NotRefused}, {next, ':', NotRefused}}
-
-			got, rest, err := frames(t, NewFramer(lanes.Limits{}), stream)
-			require.NoError(t, err)
-			require.Empty(t, rest)
-			require.Equal(t, want, got)
-			for i := range stream {
-				got, rest, err = frames(t, NewFramer(lanes.Limits{}), stream[:i], stream[i:])
+			stream := sent(r.text + next)
+			want := []frame{{told(r.text), r.kind}, {next, ':'}}
+			for i := range len(stream) + 1 {
+				got, rest, err := frames(t, NewFramer(DefaultMaxReply), stream[:i], stream[i:])
 				require.NoError(t, err)
 				require.Empty(t, rest)
 				require.Equal(t, want, got, "split at %d", i)
 			}
-			got, _, err = frames(t, NewFramer(lanes.Limits{}), singly(stream)...)
+			got, _, err := frames(t, NewFramer(DefaultMaxReply), singly(stream)...)
 			require.NoError(t, err)
 			require.Equal(t, want, got, "byte by byte")
 		})
@@ -141,53 +148,80 @@ func TestFramerFindsEveryTypeSplitAnywhere(t *testing.T) {
 }
 
 func TestFramerFindsAllRepliesOfOneChunk(t *testing.T) {
-	var stream string
+	var stream []byte
 	var want []frame
 	for _, r := range replies {
-		stream += r.text
-		want = append(want, frame{r.text, r.kind, NotRefused})
+		stream = append(stream, sent(r.text)...)
+		want = append(want, frame{told(r.text), r.kind})
 	}
 	for size := 1; size <= len(stream); size++ {
-		var chunks [][]byte
-		for p := []byte(stream); len(p) > 0; {
-			n := min(size, len(p))
-			chunks, p = append(chunks, p[:n]), p[n:]
-		}
-		got, rest, err := frames(t, NewFramer(lanes.Limits{}), chunks...)
+		got, rest, err := frames(t, NewFramer(DefaultMaxReply), slices.Collect(slices.Chunk(stream, size))...)
 		require.NoError(t, err)
 		require.Empty(t, rest)
 		require.Equal(t, want, got, "chunks of %d", size)
 	}
 }
 
-func TestFramerWaitsForTheRest(t *testing.T) {
-	for _, r := range replies {
-		for i := 1; i < len(r.text); i++ {
-			f := NewFramer(lanes.Limits{})
-			n, done, err := f.Next([]byte(r.text[:i]))
-			require.NoError(t, err)
-			require.False(t, done, "%q", r.text[:i])
-			require.Equal(t, i, n)
-			require.False(t, f.Idle())
-		}
+func nested(depth int) string { return strings.Repeat("*1\r\n", depth) + ":1\r\n" }
+
+// TestFramerLimits: each stream is refused, or not, in whatever pieces it arrives.
+func TestFramerLimits(t *testing.T) {
+	const most = DefaultMaxReply
+	for name, c := range map[string]struct {
+		limit  int64
+		stream string
+		fits   bool
+	}{
+		"no type":                {most, "x\r\n", false},
+		"a NUL":                  {most, "\x00", false},
+		"HTTP":                   {most, "HTTP/1.1 400 Bad Request\r\n\r\n", false},
+		"LF alone":               {most, "+OK\n", false},
+		"LF alone, empty":        {most, "+\n", false},
+		"no CRLF behind a bulk":  {most, "$2\r\nabcd", false},
+		"no LF behind a bulk":    {most, "$2\r\nab\rx", false},
+		"$-5":                    {most, "$-5\r\n", false},
+		"*-5":                    {most, "*-5\r\n", false},
+		"$-0":                    {most, "$-0\r\n", false},
+		"$--1":                   {most, "$--1\r\n", false},
+		"$1-":                    {most, "$1-\r\n", false},
+		"$+1":                    {most, "$+1\r\na\r\n", false},
+		"no length":              {most, "$\r\n", false},
+		"minus only":             {most, "$-\r\n", false},
+		"CR twice":               {most, "$1\r\r\n", false},
+		"digit behind CR":        {most, "$1\r1", false},
+		"LF in a header":         {most, "$1\n", false},
+		"null map":               {most, "%-1\r\n", false},
+		"null push":              {most, ">-1\r\n", false},
+		"null attribute":         {most, "|-1\r\n", false},
+		"streamed array":         {most, "*?\r\n", false},
+		"bulk of 18 digits":      {most, "$999999999999999999\r\n", false},
+		"bulk of 19 digits":      {most, "$9223372036854775807\r\n", false},
+		"bulk that overflows":    {most, "$18446744073709551617\r\n", false},
+		"huge array":             {most, "*2147483647\r\n", false},
+		"huge map":               {most, "%999999999999999999\r\n", false},
+		"endless zeros":          {most, "$" + strings.Repeat("0", 19), false},
+		"zeros":                  {most, "$000000000000000003\r\nabc\r\n", true},
+		"bulk over the limit":    {8, "$5\r\nhello\r\n", false},
+		"bulk at the limit":      {11, "$5\r\nhello\r\n", true},
+		"line over the limit":    {30, "+" + strings.Repeat("x", 30), false},
+		"int over the limit":     {5, ":123\r\n", false},
+		"int at the limit":       {6, ":123\r\n", true},
+		"array over the limit":   {10, "*3\r\n:1\r\n:2\r\n:3\r\n", false},
+		"array at the limit":     {16, "*3\r\n:1\r\n:2\r\n:3\r\n", true},
+		"attributes for ever":    {100, strings.Repeat("|0\r\n", 26), false},
+		"many attributes":        {most, strings.Repeat("|0\r\n", 100_000) + "+OK\r\n", true},
+		"attribute of attribute": {most, "|1\r\n|1\r\n", false},
+		"nested":                 {most, nested(maxDepth), true},
+		"nested too deep":        {most, nested(maxDepth + 1), false},
+		"garbage behind a reply": {most, ":1\r\n\r\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stream := []byte(c.stream)
+			whole, _, err := frames(t, NewFramer(c.limit), stream)
+			require.Equal(t, c.fits, err == nil, "%v", err)
+			split, _, errSplit := frames(t, NewFramer(c.limit), singly(stream)...)
+			require.Equal(t, c.fits, errSplit == nil, "%v", errSplit)
+			require.Equal(t, whole, split)
+		})
 	}
-	f := NewFramer(lanes.Limits{})
-	n, done, err := f.Next(nil)
-	assert.Zero(t, n)
-	assert.False(t, done)
-	assert.NoError(t, err)
-	assert.True(t, f.Idle())
 }
-
-func TestFramerKindOfAnAttributeIsNotKnownBeforeItsValue(t *testing.T) {
-	f := NewFramer(lanes.Limits{})
-	_, _, err := f.Next([]byte("|1\r\n+a\r\n+b\r\n"))
-	require.NoError(t, err)
-	assert.Zero(t, f.Kind())
-	_, _, err = f.Next([]byte(">"))
-	require.NoError(t, err)
-	assert.Equal(t, byte('>'), f.Kind())
-}
-
-// Idle reports whether the Framer is between two replies.
-func (f *Framer) Idle() bool { return f.size == 0 }

@@ -77,6 +77,6 @@ func sameIDs(a, b []string) bool {
 
 // NodeID returns the ID in a reply to CLUSTER MYID, "" if there is none.
 func NodeID(reply []byte) string {
-	id, _ := text(resp.SkipAttributes(reply))
+	id, _ := text(reply)
 	return string(id)
 }

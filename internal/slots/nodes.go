@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A NodesReply is what a server replied to CLUSTER NODES, as far as it is needed
@@ -25,7 +23,7 @@ var errNodes = errors.New("CLUSTER NODES reply")
 //
 // (documentation of the command). A line that does not parse is skipped.
 func ParseNodes(reply []byte) (NodesReply, error) {
-	rest, ok := text(resp.SkipAttributes(reply))
+	rest, ok := text(reply)
 	if !ok || rest == nil {
 		return NodesReply{}, fmt.Errorf("%w: want a string", errNodes)
 	}

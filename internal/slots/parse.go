@@ -38,7 +38,7 @@ type NodeAddr struct {
 // are used. If the node is the primary, its range has no nodes. Only a reply that is no array is
 // an error. ParseSlots allocates in proportion to the reply, whatever sizes that claims.
 func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
-	rows, ok := resp.Array(resp.WithoutAttributes(reply))
+	rows, ok := resp.Array(reply)
 	if !ok || len(rows) > Count {
 		return nil, nil, fmt.Errorf("CLUSTER SLOTS reply: want an array of slot ranges, got %s", shown(reply))
 	}

@@ -164,7 +164,7 @@ func TestOddRowCostsItself(t *testing.T) {
 		"null":                     {"*-1\r\n", "without an address", "want a node"},
 		"half a node":              {"*1\r\n+x\r\n", "without an address", "want a node"},
 		"error":                    {"-ERR no\r\n", "without an address", "want a node"},
-		"text for metadata's name": {"*4\r\n+?\r\n:0\r\n+z\r\n*1\r\n|1\r\n+k\r\n+v\r\n=5\r\ntxt:a\r\n", "?:0 (ID z)", "its port is 0"},
+		"text for metadata's name": {"*4\r\n+?\r\n:0\r\n+z\r\n*1\r\n=5\r\ntxt:a\r\n", "?:0 (ID z)", "its port is 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

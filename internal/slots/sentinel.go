@@ -16,7 +16,7 @@ import (
 // AdmitPrimary decides by the reply to ROLE whether the server may be sent what
 // is for the primary. What it refuses to tell is not held against it.
 func AdmitPrimary(_ string, role []byte) error {
-	list, _ := resp.Array(resp.WithoutAttributes(role))
+	list, _ := resp.Array(role)
 	if len(list) == 0 {
 		return nil
 	}
@@ -86,7 +86,7 @@ func ParsePrimary(addr, master []byte) (primary Instance, err error) {
 	case resp.IsNull(addr):
 		return primary, ErrNoPrimary
 	}
-	parts, _ := resp.Array(resp.WithoutAttributes(addr))
+	parts, _ := resp.Array(addr)
 	if len(parts) != 2 {
 		return primary, errSentinelReply
 	}
@@ -95,7 +95,7 @@ func ParsePrimary(addr, master []byte) (primary Instance, err error) {
 	if primary.Addr, err = instanceAddr(host, port); err != nil {
 		return primary, err
 	}
-	if told, ok := instanceOf(resp.WithoutAttributes(master)); ok {
+	if told, ok := instanceOf(master); ok {
 		primary.Epoch = told.Epoch
 	}
 	return primary, nil
@@ -106,7 +106,7 @@ var errSentinelReply = errors.New("the reply to SENTINEL cannot be read")
 // ParseInstances reads the reply to SENTINEL REPLICAS or SENTINELS. A row that cannot
 // be used is skipped.
 func ParseInstances(reply []byte) (list []Instance, skips []Skip, err error) {
-	rows, ok := resp.Array(resp.WithoutAttributes(reply))
+	rows, ok := resp.Array(reply)
 	if !ok || len(rows) > maxServers {
 		return nil, nil, errSentinelReply
 	}

@@ -262,17 +262,6 @@ func (b *Batch) store(p []byte) {
 	}
 }
 
-// cut removes what was stored behind the last complete reply.
-func (b *Batch) cut() {
-	if !b.abandoned {
-		end := 0
-		if n := len(b.replies); n > 0 {
-			end = b.replies[n-1]
-		}
-		b.buf = b.buf[:end]
-	}
-}
-
 // answer notes that the reply that ends at the given place in buf is complete.
 func (b *Batch) answer(end int, kind byte) {
 	b.answered++

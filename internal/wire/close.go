@@ -108,13 +108,7 @@ func (l *Lane) settle() {
 // time the lane asks its socket whether the other side has closed it: one system call. A busy lane
 // makes no such call.
 //
-// Over TLS, the lane asks the socket below TLS. Bytes that are to be read there may be session
-// tickets or a close_notify, and prove nothing. Only the end of the TCP connection counts. Linux
-// tells it although bytes are still to be read, other systems do not.
-//
-// Without TLS, bytes that are to be read on an idle lane can only be a push, or the rest of one. If
-// they are a reply, the server has sent more than it was asked for. The next batch would take it for
-// its own.
+// Over TLS, the lane asks the socket below TLS. Bytes that are still to be read there hide the end.
 
 // rest notes that nothing is in flight any more.
 func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }
@@ -148,9 +142,6 @@ func (l *Lane) hungUp() (queued uint64, gone error) {
 	if !idle {
 		return 0, nil
 	}
-	next, gone := l.outlet().ended()
-	if gone == nil && l.secure == nil && next != 0 && next != '>' && next != '|' && !l.adrift.Load() {
-		gone = unasked(next)
-	}
+	_, gone = l.outlet().ended()
 	return queued, gone
 }

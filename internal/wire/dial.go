@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -59,7 +60,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 	if d.NetDial == nil {
 		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
 	}
-	d.Limits = resp.WithDefaults(d.Limits)
+	d.MaxReply = cmp.Or(d.MaxReply, resp.DefaultMaxReply)
 	return d
 }
 
@@ -129,7 +130,7 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	if err != nil {
 		return nil, err
 	}
-	return newWholeConn(conn, settings.Limits), nil
+	return newWholeConn(conn, settings.MaxReply), nil
 }
 
 // open connects and authenticates.

@@ -102,12 +102,9 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 
 		`lanes: Dialer.Username = "app" without a Password: set Password or Credentials (any text for a user with nopass)`: {Username: "app"},
 
-		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                    {Limits: lanes.Limits{Bulk: -1}},
-		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                 {Limits: lanes.Limits{Depth: 5000}},
-		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":  {Limits: lanes.Limits{Elements: 2e9}},
-		"lanes: Dialer.WriteTimeout = -1m0s: must be at least 1ms":                {WriteTimeout: -time.Minute},
-		"lanes: Dialer.Protocol = -1: must be 2 or 3":                             {Protocol: -1, Timeout: -1},
-		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative": {Limits: lanes.Limits{Reply: -1 << 63}},
+		"lanes: Dialer.MaxReply = -1: must be from 0 to 68719476736": {MaxReply: -1},
+		"lanes: Dialer.WriteTimeout = -1m0s: must be at least 1ms":   {WriteTimeout: -time.Minute},
+		"lanes: Dialer.Protocol = -1: must be 2 or 3":                {Protocol: -1, Timeout: -1},
 	} {
 		assert.EqualError(t, d.Validate(), want)
 		_, err := Dial(t.Context(), d, "127.0.0.1:1")
@@ -122,9 +119,9 @@ func TestDialerDefaults(t *testing.T) {
 	assert.Equal(t, 5*time.Second, d.WriteTimeout)
 	assert.Equal(t, 15*time.Second, d.KeepAlive)
 	assert.NotNil(t, d.NetDial)
-	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, KeepAlive: -1, Limits: lanes.Limits{Bulk: 7}})
+	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, KeepAlive: -1, MaxReply: 7})
 	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), time.Duration(-1), int64(7)},
-		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.Limits.Bulk})
+		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.MaxReply})
 }
 
 func TestCheckAddr(t *testing.T) {

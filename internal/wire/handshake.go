@@ -108,7 +108,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{replyReader: newReplyReader(conn, greetingLimits), tls: d.TLS}
+	in := replyStream{replyReader: newReplyReader(conn, maxGreeting), tls: d.TLS}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -187,7 +187,7 @@ type replyStream struct {
 }
 
 func (s *replyStream) next() (reply []byte, err error) {
-	for err == nil && (reply == nil || s.framer.Kind() == '>') {
+	for err == nil && (reply == nil || s.framer.Aside() == '>') {
 		s.reply = reply[:0] // used again, so that endless pushes cost no memory
 		reply, err = s.replyReader.next()
 	}

@@ -52,7 +52,6 @@ type Lane struct {
 	writeTimeout time.Duration
 	errorReplies *ErrorCount // nil: nobody counts
 	traffic      *Traffic
-	limits       lanes.Limits
 	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
@@ -87,7 +86,6 @@ type Lane struct {
 	// batches; never held across I/O. It is taken before mu.
 	replyMu sync.Mutex
 	oldest  *Batch
-	adrift  atomic.Bool // the value that is arriving began while no batch waited; read without the lock, too
 
 	// Owned by the role of the reader.
 	rbuf   []byte
@@ -104,9 +102,9 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 		o.Events = noEvents{}
 	}
 	l := &Lane{
-		addr: addr, conn: conn, writeTimeout: d.WriteTimeout, limits: d.Limits,
+		addr: addr, conn: conn, writeTimeout: d.WriteTimeout,
 		events: o.Events, errorReplies: o.Errors, traffic: cmp.Or(o.Traffic, new(Traffic)), maxQueued: cmp.Or(o.MaxQueued, unlimited),
-		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
+		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.MaxReply),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}

@@ -1,7 +1,5 @@
 package wire
 
-import "github.com/redislanes/redislanes/internal/resp"
-
 // Large replies. A bulk string of which much is missing is read straight into the memory of its
 // batch, with as few system calls as the socket allows: a fifth of the CPU that it costs through
 // the lane's read buffer. Everything else goes through that buffer, which grows while reads fill it.
@@ -41,13 +39,13 @@ func (l *Lane) readOnce() (batches int, err error) {
 // what the batch has of replies, so that its caller may leave meanwhile.
 func (l *Lane) bulkSpace() (*Batch, []byte) {
 	left := l.framer.Bulk()
-	if left < minReadBuffer || l.framer.Kind() == '>' || l.framer.Refused() != resp.NotRefused {
+	if left < minReadBuffer || l.framer.Aside() != 0 {
 		return nil, nil
 	}
 	l.replyMu.Lock()
 	defer l.replyMu.Unlock()
 	b := l.oldest
-	if b == nil || b.abandoned || l.adrift.Load() {
+	if b == nil || b.abandoned {
 		return nil, nil
 	}
 	have := len(b.buf)

@@ -43,6 +43,9 @@ func TestRepliesOfAllSizes(t *testing.T) {
 			if random.IntN(4) == 0 {
 				stream.WriteString(">2\r\n$7\r\nmessage\r\n" + bulk(random))
 			}
+			if random.IntN(4) == 0 {
+				stream.WriteString("|1\r\n+ttl\r\n" + bulk(random))
+			}
 			want[i] = randomReply(random)
 			stream.WriteString(want[i])
 		}
@@ -57,12 +60,10 @@ func TestRepliesOfAllSizes(t *testing.T) {
 }
 
 func randomReply(random *rand.Rand) string {
-	switch random.IntN(4) {
+	switch random.IntN(3) {
 	case 0:
 		return fmt.Sprintf(":%d\r\n", random.Int64())
 	case 1:
-		return "|1\r\n+ttl\r\n" + bulk(random) + bulk(random) // behind an attribute
-	case 2:
 		return "*3\r\n" + bulk(random) + "+OK\r\n" + bulk(random)
 	}
 	return bulk(random)

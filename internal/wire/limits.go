@@ -3,9 +3,6 @@ package wire
 import (
 	"math"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // All times of the package.
@@ -103,13 +100,13 @@ const (
 	// a connection that radix decodes.
 	readChunk = 4 << 10
 
+	// maxGreeting bounds each reply of the handshake: what answers may be no Redis server at all.
+	// The longest is that to ROLE, which has a row of about 90 bytes for each replica.
+	maxGreeting = 128 << 10
+
 	// radixLine is the longest line that radix reads.
 	radixLine = 4 << 10
 )
-
-// greetingLimits bound each reply of the handshake: what answers may be no Redis server at all. The
-// longest is that to ROLE, which has a row of about 90 bytes for each replica.
-var greetingLimits = resp.WithDefaults(lanes.Limits{Bulk: 4 << 10, Elements: 1024, Line: 4 << 10, Reply: 128 << 10})
 
 // A Surplus counts the uses in a row of a memory that is larger than may be kept, and that
 // needed less than a quarter of it. It is for memory with one owner, which may need as much

@@ -58,8 +58,7 @@ func codeIndex(text []byte) int {
 }
 
 // An ErrorCount counts error replies by their code, of all lanes of an [Owner]. It leaves out
-// those to uncounted batches, those that nobody waits for any more, and those that stand for a
-// reply beyond a limit. The zero value is ready to use; its methods are safe for
+// those to uncounted batches, and those that nobody waits for any more. The zero value is ready to use; its methods are safe for
 // concurrent use.
 type ErrorCount struct {
 	of [len(errorCodes)]atomic.Uint64
@@ -80,11 +79,8 @@ func (c *ErrorCount) ByCode() map[string]uint64 {
 func (c *ErrorCount) add(b *Batch) {
 	for i := range b.replies {
 		reply, _ := b.Reply(i)
-		if !resp.IsError(reply) {
-			continue
-		}
-		if text := resp.ErrorText(reply); !resp.IsRefusal(text) {
-			c.of[codeIndex(text)].Add(1)
+		if resp.IsError(reply) {
+			c.of[codeIndex(resp.ErrorText(reply))].Add(1)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,7 +64,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 	// In any two pieces, straight into deliver.
 	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + attribute + push
 	for i := range stream {
-		l := &Lane{framer: resp.NewFramer(lanes.Limits{}), events: noEvents{}, traffic: new(Traffic)}
+		l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}, traffic: new(Traffic)}
 		b := newTrip([]string{"GET"}, []string{"GET"})
 		b.call.Begin(1)
 		l.head, l.tail = b, b
@@ -81,7 +82,7 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	const push = "|1\r\n+a\r\n+b\r\n>2\r\n+x\r\n$3\r\nabc\r\n"
 	for unasked, legal := range map[string]bool{push: true, "|1\r\n+a\r\n+b\r\n:7\r\n": false} {
 		for i := 1; i < len(unasked)-len("7\r\n"); i++ {
-			l := &Lane{framer: resp.NewFramer(lanes.Limits{}), events: noEvents{}, traffic: new(Traffic)}
+			l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}, traffic: new(Traffic)}
 			b := newTrip([]string{"GET"})
 			b.call.Begin(1)
 			_, err := l.deliver([]byte(unasked[:i]), nil)
@@ -99,41 +100,11 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	}
 }
 
-// TestIdleWithinAPush: the first part of a push has arrived behind a reply, and nobody waits. The
-// lane is not closed for the rest.
-func TestIdleWithinAPush(t *testing.T) {
-	rest := make(chan struct{})
-	addr := scripted(t, func(p *peer) {
-		for command, err := p.command(); err == nil; command, err = p.command() {
-			if command[0] != "ECHO" {
-				p.send("+PONG\r\n")
-				continue
-			}
-			p.send("$1\r\nx\r\n>2\r\n+inv")
-			<-rest
-			p.send("alidate\r\n+x\r\n")
-		}
-	})
-	l := dial(t, addr)
-	quieten(t, l)
-	b := newTrip([]string{"ECHO", "x"})
-	RoundTrip(within(t, patience), l, b)
-	require.Equal(t, []string{"$1\r\nx\r\n"}, b.texts())
-	require.True(t, l.adrift.Load())
-	close(rest)
-	until(t, "the lane looks at its socket and the rest is there", func() bool {
-		next, err := l.outlet().ended()
-		return err == nil && next != 0 && int64(Now())-l.restedAt.Load() >= int64(idleLeast)
-	})
-	require.True(t, l.Usable())
-	require.NoError(t, l.ping(t))
-}
-
-func TestAttributesBelongToTheirReply(t *testing.T) {
+func TestAttributesAreSkipped(t *testing.T) {
 	const first, second = "|1\r\n+ttl\r\n:5\r\n-ERR no\r\n", "|0\r\n*1\r\n|1\r\n+a\r\n+b\r\n_\r\n"
 	for _, pieces := range [][]string{{first + second}, bytewise(first + second)} {
 		l, b := scene(t, 2, pieces...)
-		assert.Equal(t, []string{first, second}, b.texts())
+		assert.Equal(t, []string{"-ERR no\r\n", "*1\r\n_\r\n"}, b.texts())
 		assert.Equal(t, 1, b.Errors())
 		assert.NoError(t, l.Err())
 	}
@@ -159,50 +130,24 @@ func TestGarbageBehindWholeReplies(t *testing.T) {
 	}
 }
 
-// TestSurplusReplyIsNobodys: the server sends one more reply than it was asked for, once its lane
-// is idle and nobody reads. The next batch must not take it for its own. A push is no reply.
-func TestSurplusReplyIsNobodys(t *testing.T) {
-	for surplus, harmless := range map[string]bool{
-		":7\r\n": false, "+OK\r\n": false, "-ERR late\r\n": false, "$-1\r\n": false,
-		"": true, ">1\r\n+x\r\n": true, "|1\r\n+k\r\n+v\r\n>1\r\n+x\r\n": true,
+// TestRepliesBeyondTheLimit close the lane. The limit holds inside of a bulk string, too.
+func TestRepliesBeyondTheLimit(t *testing.T) {
+	for reply, says := range map[string]string{
+		"$100001\r\n": "100001",
+		"*1\r\n$99000\r\n" + strings.Repeat("x", 99_000) + "\r\n": "the limit",
+		strings.Repeat("*1\r\n", 1025):                            "nested more than 1024 deep",
 	} {
-		late, sent := make(chan struct{}), make(chan struct{})
-		addr := listen(t, func(p *peer) {
-			p.take(2)
-			p.send("+OK\r\n+OK\r\n")
-			for {
-				command, err := p.command()
-				if err != nil {
-					return
-				}
-				p.send("+" + command[0] + "\r\n")
-				if command[0] == "LAST" {
-					<-late
-					p.send(surplus)
-					close(sent)
-				}
+		addr := scripted(t, func(p *peer) {
+			if p.take(1) && p.send(reply) {
+				p.echo()
 			}
 		})
-		l, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{}, addr)
-		require.NoError(t, err)
-		quieten(t, l)
-		_, err = Ask(within(t, patience), l, []string{"LAST"}).Reply(0)
-		require.NoError(t, err)
-		close(late)
-		<-sent
-		until(t, "the lane is idle for long, and the bytes have arrived", func() bool {
-			next, _ := l.plain.ended()
-			idle := int64(Now())-l.restedAt.Load() > int64(idleLeast)
-			return idle && (l.role() == background || (next != 0) == (surplus != "")) // on a busy machine it has taken over
-		})
-		reply, err := Ask(within(t, patience), l, []string{"NEXT"}).Reply(0)
-		if harmless {
-			require.NoError(t, err)
-			require.Equal(t, "+NEXT\r\n", string(reply))
-		} else {
-			require.ErrorIs(t, err, redislanes.ErrNotSent, "%q: %s", surplus, reply)
-			require.ErrorIs(t, err, resp.ErrProtocol)
-		}
-		require.NoError(t, l.Close())
+		l := dialWith(t, lanes.Dialer{MaxReply: 99_008}, addr, noEvents{})
+		b := newTrip([]string{"GET", "k"})
+		RoundTrip(within(t, patience), l, b)
+		_, err := b.Reply(0)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, err, resp.ErrLimit)
+		require.ErrorContains(t, err, says)
 	}
 }

@@ -169,7 +169,7 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 			l.oldest = l.takeFIFO()
 		}
 		b := l.oldest
-		if b == nil || l.adrift.Load() {
+		if b == nil {
 			var n int
 			if n, err = l.unasked(p); err == nil {
 				p = p[n:]
@@ -234,19 +234,8 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 			b.store(p[stored : n-used]) // the whole replies before
 			return n, err
 		}
-		if l.framer.Kind() == '>' { // out of band, no reply to any command
+		if l.framer.Aside() != 0 {
 			b.store(p[stored : n-used])
-			b.cut() // its attributes
-			stored, base = n, len(b.buf)
-			continue
-		}
-		if why := l.framer.Refused(); why != resp.NotRefused {
-			b.store(p[stored : n-used])
-			b.cut() // what came before the limit
-			if done {
-				b.store(resp.AppendRefusal(nil, why, l.limits))
-				b.answer(len(b.buf), '-')
-			}
 			stored, base = n, len(b.buf)
 			continue
 		}
@@ -258,13 +247,11 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// unasked handles bytes that no batch waits for: only RESP3's push messages are legal, with
-// attributes in front of them. What begins like that is no batch's, although one may come.
+// unasked handles bytes that no batch waits for: only pushes are legal, with attributes in front of
+// them.
 func (l *Lane) unasked(p []byte) (n int, err error) {
-	n, done, err := l.framer.Next(p)
-	l.adrift.Store(!done)
-	if kind := l.framer.Kind(); err == nil && kind != '>' && (done || kind != 0) { // 0: so far there are only attributes
-		err = unasked(kind)
+	if n, _, err = l.framer.Next(p); err == nil && l.framer.Aside() == 0 {
+		err = unasked(l.framer.Kind())
 	}
 	return n, err
 }

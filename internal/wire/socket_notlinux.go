@@ -5,5 +5,3 @@ package wire
 import "time"
 
 func setUserTimeout(uintptr, time.Duration) {}
-
-func halfClosed(uintptr) bool { return false }

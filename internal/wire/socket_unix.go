@@ -62,7 +62,7 @@ func (p *peek) at(fd uintptr) {
 	case err == syscall.EAGAIN || err == syscall.EINTR:
 	case err != nil:
 		p.err = err
-	case n <= 0 || halfClosed(fd):
+	case n <= 0:
 		p.next[0], p.err = 0, io.EOF
 	}
 }

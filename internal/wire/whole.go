@@ -4,14 +4,12 @@ import (
 	"net"
 
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
-// A replyReader reads replies and pushes one by one, within the limits and without attributes. An
+// A replyReader reads replies and pushes one by one, without attributes. An
 // error in the middle of one, such as a deadline, loses nothing of it.
 type replyReader struct {
 	conn   net.Conn
-	limits lanes.Limits
 	framer *resp.Framer
 	chunk  [readChunk]byte
 	unread []byte // the rest of chunk; nil before anything has come
@@ -19,8 +17,9 @@ type replyReader struct {
 	broken error  // after it there is no reply
 }
 
-func newReplyReader(conn net.Conn, l lanes.Limits) *replyReader {
-	return &replyReader{conn: conn, limits: l, framer: resp.NewFramer(l)}
+// newReplyReader returns a reader of replies that have at most limit bytes.
+func newReplyReader(conn net.Conn, limit int64) *replyReader {
+	return &replyReader{conn: conn, framer: resp.NewFramer(limit)}
 }
 
 func (r *replyReader) next() (reply []byte, err error) {
@@ -37,15 +36,12 @@ func (r *replyReader) next() (reply []byte, err error) {
 		}
 		var n int
 		n, done, r.broken = r.framer.Next(r.unread)
-		r.reply, r.unread = append(r.reply, r.unread[:n]...), r.unread[n:]
-		if r.framer.Refused() != resp.NotRefused {
-			r.reply = r.reply[:0]
+		if r.framer.Aside() != '|' {
+			r.reply = append(r.reply, r.unread[:n]...)
 		}
+		r.unread = r.unread[n:]
 	}
-	reply, r.reply = resp.WithoutAttributes(r.reply), nil
-	if why := r.framer.Refused(); why != resp.NotRefused {
-		reply = resp.AppendRefusal(nil, why, r.limits)
-	}
+	reply, r.reply = r.reply, nil
 	return reply, nil
 }
 
@@ -57,10 +53,8 @@ type wholeConn struct {
 	whole   []byte // the rest of the last reply, for Read
 }
 
-// newWholeConn: MONITOR tells of a command in one line, which may have a bulk string.
-func newWholeConn(conn net.Conn, l lanes.Limits) *wholeConn {
-	l.Line = max(l.Line, l.Bulk)
-	return &wholeConn{Conn: conn, replies: newReplyReader(conn, l)}
+func newWholeConn(conn net.Conn, limit int64) *wholeConn {
+	return &wholeConn{Conn: conn, replies: newReplyReader(conn, limit)}
 }
 
 // Read is part of net.Conn.

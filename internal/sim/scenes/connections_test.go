@@ -60,36 +60,6 @@ func TestSilenceAndPause(t *testing.T) {
 	})
 }
 
-// TestTooMuchToWatch: a WATCH whose reply is beyond the limits may watch. The connection is
-// not passed on as it is.
-func TestTooMuchToWatch(t *testing.T) {
-	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
-		s.warm()
-		key := s.key(0, 0)
-		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
-			if string(args[0]) == "WATCH" {
-				return tooDeep()
-			}
-			return honest
-		})
-		for range 4 {
-			s.watch(key).failed(soon)
-			s.incr(time.Second, key).ok(100 * time.Millisecond)
-			null := radix.Maybe{Rcv: new([]string)}
-			s.alone(time.Second, key, radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "INCRBY", key, "1"), radix.Cmd(&null, "EXEC")).ok(100 * time.Millisecond)
-			require.False(s, null.Null, "EXEC did nothing")
-		}
-	})
-}
-
-func tooDeep() []byte {
-	b := make([]byte, 0, 9000)
-	for range 2048 {
-		b = append(b, "*1\r\n"...)
-	}
-	return append(b, ":1\r\n"...)
-}
-
 // TestHangUps: a server that hangs up behind the handshake, or behind the PING of a proof, is
 // dialled within bounds, and gets no command of which the outcome is unknown later.
 func TestHangUps(t *testing.T) {

@@ -34,9 +34,6 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 			s.incr(time.Second, key).failed(soon)
 		}
 		require.EqualValues(s, 3, s.errorReplies(0))
-		s.inside(0).Interpose(func(_ [][]byte, _ []byte, _ int) []byte { return tooDeep() })
-		s.get(time.Second, key).failed(soon)
-		s.inside(0).Interpose(nil)
 		s.inside(0).Refuse("ping", model.IsBusy, 0)
 		time.Sleep(15 * time.Second)
 		require.EqualValues(s, 3, s.errorReplies(0))
