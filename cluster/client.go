@@ -164,5 +164,6 @@ func (c *Client) Format(f fmt.State, verb rune) { c.engine().Format(f, verb) }
 //   - with more than 100 keys, DEL, EXISTS, MGET, MSET, MSETNX, PFCOUNT, PFMERGE, TOUCH and
 //     UNLINK.
 //
-// If one request has 1,000 commands or more for one node, they travel as slow commands.
+// If one request has 1,000 commands or more, or 256 KiB or more, for one node, they travel as slow
+// commands.
 func SlowCommands() []string { return command.SlowNames() }

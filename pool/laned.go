@@ -24,7 +24,7 @@ type Laned struct {
 	// Lanes. Default 2, at most 1,024; negative for none: slow commands travel with all others
 	// then. The first slow command makes the pool dial them. MaxInFlight holds for each of
 	// them. They have a queue of their own, with its own MaxWaiters. Package cluster says which
-	// commands are slow. In a pool under radix's own Cluster no command is slow.
+	// commands are slow. In any laned pool, batches of 256 KiB or more travel there.
 	SlowLanes int
 
 	// MaxInFlight is how many batches may be in flight on one lane. Further batches wait. They

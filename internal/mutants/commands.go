@@ -61,6 +61,8 @@ var commands = []promise{
 			by: never("slowLanes"), tests: "./cluster TestFastPassesSlow"},
 		{fault: "small requests queue behind large ones", at: "internal/engine.trip.markLarge",
 			by: never("largeTrip"), tests: "./cluster TestLargeTripsTravelSlow"},
+		{fault: "a large batch holds up small ones", at: "internal/nodepool.Pool.isSlow",
+			by: instead("b.Size() >= largeBatch", "false"), tests: "./internal/nodepool TestLargeBatches"},
 		{fault: "slow commands that are sent again go with the others", at: "internal/engine.execution.tripTo",
 			by: drop("SetSlow"), tests: "./cluster TestSlowStaysSlowInLaterAttempts"},
 		{fault: "small requests queue behind large replies", at: "lanes.FirstFit",

@@ -112,8 +112,8 @@ var connections = []promise{
 	}},
 	{"a waiter that leaves the queue leaves the others in their order", []mutant{
 		{fault: "a batch is abandoned in a queue in which it does not wait", at: "internal/nodepool.queue.of",
-			by: instead("w.in == q", "true"), tests: "./internal/nodepool TestQueueModel"},
-		{fault: "those behind a waiter that leaves are lost", at: "internal/nodepool.queue.remove",
+			by: instead("w.in == &q.fast || w.in == &q.slow", "true"), tests: "./internal/nodepool TestQueueModel"},
+		{fault: "those behind a waiter that leaves are lost", at: "internal/nodepool.line.remove",
 			by: drop("w.next.before"), tests: "./internal/nodepool TestQueueModel"},
 	}},
 	{"a callback or a log that hangs holds nobody up", []mutant{

@@ -59,7 +59,7 @@ var deadlines = []promise{
 			by: after("r.once.Do(func() { _ = r.conn.Close() })", "r.Conn.Close"), tests: "./internal/wire TestStubbornConnectionsAreLeftBehind, ./cluster TestStubbornConnectionsHoldUpNobody"},
 		{fault: "a log that does not return holds up Close", at: "internal/nodepool.Node.Close",
 			by: without("C"), tests: "./internal/nodepool TestStuckLog"},
-		{fault: "a node that has ended makes another pool", at: "internal/nodepool.Node.pool",
+		{fault: "a node that has ended makes another pool", at: "internal/nodepool.Node.dedicatedPool",
 			by: never("ended"), tests: "./internal/nodepool TestPoolsAreMadeWhenNeeded"},
 	}},
 }

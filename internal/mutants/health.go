@@ -120,7 +120,7 @@ var health = []promise{
 	}},
 	{"FailFast refuses a caller only if no connection is free or opening", []mutant{
 		{fault: "FailFast refuses callers while a connection or the only lane is replaced", at: "internal/nodepool.Pool.fullLocked",
-			by: instead("p.size.open < p.Max && p.spareLocked()", "len(p.members) < p.Max"), tests: "./internal/nodepool TestFailFastBesideOneThatLeaves|TestMaxAge"},
+			by: instead("p.size.open < p.size.max && p.spareLocked()", "len(p.members) < p.Max"), tests: "./internal/nodepool TestFailFastBesideOneThatLeaves|TestMaxAge"},
 		{fault: "FailFast refuses a caller that is back before its connection is", at: "internal/nodepool.Pool.fullLocked",
 			by: never("InFlight", "busy"), tests: "./internal/nodepool TestFailFastKnowsWhoIsBack"},
 		{fault: "FailFast waits for a connection that may not be opened", at: "internal/nodepool.Pool.fullLocked",

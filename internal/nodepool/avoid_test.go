@@ -18,7 +18,7 @@ import (
 
 // inSet reports whether the strategies see the connection.
 func inSet(p *Node, l *wire.Lane) bool {
-	set := sharedIn(p).set.Load()
+	set := sharedIn(p).fast.set.Load()
 	for i := range set.Len() {
 		if set.Lane(i) == l {
 			return true
@@ -60,12 +60,12 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 	p, release := stuck(t, Laned{Lanes: size, SlowLanes: -1, Options: patient})
 	ctx := within(t, 20*time.Second)
 	lanesInSet := func(n int) {
-		until(t, "so many lanes are in the set", func() bool { return sharedIn(p).set.Load().Len() == n })
+		until(t, "so many lanes are in the set", func() bool { return sharedIn(p).fast.set.Load().Len() == n })
 	}
 	lanesInSet(size)
 	done := make(chan error, health.MostTimes*size)
 	for left := health.MostTimes*size - 1; left >= 0; left-- {
-		first := sharedIn(p).set.Load().Lane(0) // FirstFit takes it
+		first := sharedIn(p).fast.set.Load().Lane(0) // FirstFit takes it
 		go func() { done <- p.Do(ctx, radix.Cmd(nil, "GET", "k")) }()
 		until(t, "it is on its lane", func() bool { return first.InFlight() == 1 })
 		lookOn(t, p, first)
@@ -102,8 +102,8 @@ func TestBytesPutALaneBack(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	const size = 8 << 20
 	require.NoError(t, p.Do(ctx, radix.FlatCmd(nil, "SETRANGE", "large", size-1, "x")))
-	until(t, "all lanes are there", func() bool { return sharedIn(p).set.Load().Len() == 2 })
-	first := sharedIn(p).set.Load().Lane(0)
+	until(t, "all lanes are there", func() bool { return sharedIn(p).fast.set.Load().Len() == 2 })
+	first := sharedIn(p).fast.set.Load().Lane(0)
 	proxy.Stall(redistest.ToClient)
 	got := make(chan int, 1)
 	go func() {
@@ -133,12 +133,12 @@ func TestClosedLanesAreNotChosen(t *testing.T) {
 	p, err := New(Laned{Lanes: 2, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	defer p.Close()
-	until(t, "all lanes are there", func() bool { return sharedIn(p).set.Load().Len() == 2 })
-	lost := sharedIn(p).set.Load().Lane(0)
+	until(t, "all lanes are there", func() bool { return sharedIn(p).fast.set.Load().Len() == 2 })
+	lost := sharedIn(p).fast.set.Load().Lane(0)
 	proxy.Refuse(true)
 	lost.Fail(context.DeadlineExceeded)
 	until(t, "the lane has left the set", func() bool { return !inSet(p, lost) })
-	require.Equal(t, 1, sharedIn(p).set.Load().Len())
+	require.Equal(t, 1, sharedIn(p).fast.set.Load().Len())
 	var callers sync.WaitGroup
 	for range 8 {
 		callers.Go(func() {

@@ -40,14 +40,13 @@ type settings = Settings
 // public method has settings of this package.
 var Of func(config any) (Settings, error)
 
-// Kinds of pools, as in Stats. The last two are beside a laned one.
+// Kinds of pools, as in Stats. The last one is beside a laned one.
 const (
 	KindFixed    = "fixed"
 	KindAdaptive = "adaptive"
 	KindLaned    = "laned"
 
 	kindDedicated = "dedicated"
-	kindSlow      = "slow"
 )
 
 // WithDefaults returns the settings with a value in every field. The default size
@@ -103,21 +102,14 @@ func orDefault[T comparable](field *T, value T) {
 func (s Settings) HasSlowLanes() bool { return s.WithDefaults(false).SlowLanes > 0 }
 
 // shared reports whether all callers share the connections.
-func (s *Settings) shared() bool { return s.Kind == KindLaned || s.Kind == kindSlow }
+func (s *Settings) shared() bool { return s.Kind == KindLaned }
 
 // beside reports whether the pool is beside a laned one, which says and does what concerns
 // the server.
-func (s *Settings) beside() bool { return s.Kind == kindDedicated || s.Kind == kindSlow }
+func (s *Settings) beside() bool { return s.Kind == kindDedicated }
 
 // dedicatedSettings are those of the dedicated connections beside shared ones.
 func (s Settings) dedicatedSettings() Settings {
 	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindDedicated, 0, s.MaxDedicated, 1, 0
-	return s
-}
-
-// slowSettings are those of the lanes for slow commands. FirstFit would put them
-// one behind the other.
-func (s Settings) slowSettings() Settings {
-	s.Kind, s.Min, s.Max, s.Strategy, s.SlowLanes = kindSlow, s.SlowLanes, s.SlowLanes, lanes.LeastUsed, 0
 	return s
 }

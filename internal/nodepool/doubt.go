@@ -75,7 +75,7 @@ func (m *member) trustLocked() {
 
 // spareLocked reports whether the pool may have one more connection, beside those in
 // doubt.
-func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < health.MostTimes*p.Max }
+func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < health.MostTimes*p.size.max }
 
 // replacedLocked returns how many connections, in doubt or leaving, do not hold their places:
 // those that have been silent for a doubtful time themselves, once the server is known to
@@ -104,7 +104,7 @@ func (p *Pool) askLocked() {
 	case p.question != nil || p.closed:
 		return
 	case len(p.members) == 0:
-		if p.redial == nil && p.health.HeardSince(p.asked) && p.dialing < min(p.Max, p.health.Dials()) {
+		if p.redial == nil && p.health.HeardSince(p.asked) && p.dialing < min(p.size.max, p.health.Dials()) {
 			p.startDialLocked()
 		}
 		return

@@ -79,7 +79,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.leaveLocked(m, m.leaveWhy, false)
 		return
 	}
-	w := a.queue.first()
+	w := a.queue.fast.first()
 	if w == nil {
 		m.becomeLocked(isIdle)
 		a.idle = append(a.idle, m)

@@ -44,7 +44,7 @@ func (p *Pool) ownerOf(m *member) wire.Owner {
 func (p *Pool) wantLocked() bool {
 	doubted, leave := p.replacedLocked()
 	serving, all := p.size.open+p.size.doubted-doubted+p.dialing, len(p.members)-doubted-leave+p.dialing
-	wanted := serving < p.size.target && all < p.Max && p.spareLocked() || p.health.State() == health.Down
+	wanted := serving < p.size.target && all < p.size.max && p.spareLocked() || p.health.State() == health.Down
 	return wanted && p.dialing < p.health.Dials()
 }
 

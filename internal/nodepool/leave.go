@@ -80,6 +80,7 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
 	m.until = p.retirementLocked(m.born)
 	m.startLocked()
+	m.slow = p.joinsSlowLocked()
 	p.members = append(p.members, m)
 	switch {
 	case m.closedEarly != nil:

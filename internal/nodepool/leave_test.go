@@ -49,20 +49,22 @@ func consistentPool(t *testing.T, p *Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var counted controller
-	var chosen []*wire.Lane
+	chosen := map[bool][]*wire.Lane{}
 	for _, m := range p.members {
 		require.NotContains(t, []state{dialling, gone}, m.state)
 		require.Equal(t, m.state == isIdle, slices.Contains(idleIn(p), m))
 		counted.count(m.state, 1)
 		if m.state == shared {
-			chosen = append(chosen, m.lane)
+			chosen[m.slow] = append(chosen[m.slow], m.lane)
 		}
 	}
 	require.Equal(t, []int{counted.open, counted.inUse}, []int{p.size.open, p.size.inUse})
 	if a, ok := p.access.(*sharedAccess); ok {
-		set := a.set.Load()
-		for i := range set.Len() {
-			require.True(t, slices.Contains(chosen, set.Lane(i)))
+		for _, l := range a.lineups() {
+			set := l.set.Load()
+			for i := range set.Len() {
+				require.True(t, slices.Contains(chosen[l == &a.slow], set.Lane(i)))
+			}
 		}
 	}
 }

@@ -59,6 +59,10 @@ const (
 	// and one hold of the lock.
 	maxServed = 64
 
+	// largeBatch is from how many bytes on a batch travels on the lanes for slow commands. Smaller
+	// ones are written and taken by the server in less than a millisecond.
+	largeBatch = 256 << 10
+
 	// besidePing is how many batches a connection of one caller may have in flight: that
 	// caller's and a PING. A connection that is pinged is not busy for callers, and
 	// the stack of idle connections gives each to one caller at a time. Otherwise FailFast

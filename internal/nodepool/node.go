@@ -19,18 +19,15 @@ import (
 // A Node is the connections to one server. Make it with [NewFor]. All methods are safe
 // for concurrent use.
 //
-// A node with shared connections has up to three pools: one for batches, one for slow
-// batches, so that nobody else's commands queue behind them, and one of dedicated
-// connections. Each has its own queue, judges the server by its own connections, and
-// follows its own load. The last two are made when they are first needed, and not while
-// the first one knows the server to be down. A node with exclusive connections has one
-// pool for everything.
+// A node with shared connections has up to two pools: one for batches, and one of dedicated
+// connections. Each has its own queue and judges the server by its own connections. The second
+// one is made when it is first needed, and not while the first one knows the server to be down. A
+// node with exclusive connections has one pool for everything.
 type Node struct {
 	*server
 	main *Pool
 
-	mu        sync.Mutex // guards the making of the other pools; never held across I/O
-	slow      *Pool
+	mu        sync.Mutex // guards the making of the other pool; never held across I/O
 	dedicated *Pool
 	ended     error // why no pool is made any more
 }
@@ -60,34 +57,10 @@ func (s *server) Address() string { return s.addr }
 
 // Submit sends the batch over a connection, or queues it until one is free, or
 // fails it; it does not block. See wire.Submitter for mine.
-func (n *Node) Submit(b *wire.Batch) (mine bool) {
-	if b.Slow() && n.main.SlowLanes > 0 {
-		return n.submitSlow(b)
-	}
-	return n.main.access.submit(b)
-}
-
-func (n *Node) submitSlow(b *wire.Batch) (mine bool) {
-	slow, err := n.pool(&n.slow, settings.slowSettings)
-	if err != nil {
-		b.Fail(n.addr, err)
-		return false
-	}
-	return slow.access.submit(b)
-}
+func (n *Node) Submit(b *wire.Batch) (mine bool) { return n.main.access.submit(b) }
 
 // Abandon gives up waiting for a batch that was submitted.
-func (n *Node) Abandon(b *wire.Batch, cause error) {
-	p := n.main
-	if b.Slow() {
-		n.mu.Lock()
-		if n.slow != nil {
-			p = n.slow
-		}
-		n.mu.Unlock()
-	}
-	p.abandon(b, cause)
-}
+func (n *Node) Abandon(b *wire.Batch, cause error) { n.main.abandon(b, cause) }
 
 // Dedicate waits for a connection, or dials one. It is its user's until it is
 // returned. The error wraps redislanes.ErrNotSent.
@@ -98,15 +71,15 @@ func (n *Node) Dedicate(ctx context.Context) (*Dedicated, error) {
 	from := n.main
 	if from.shared() {
 		var err error
-		if from, err = n.pool(&n.dedicated, settings.dedicatedSettings); err != nil {
+		if from, err = n.dedicatedPool(); err != nil {
 			return nil, wire.NotSent(n.addr, err)
 		}
 	}
 	return from.access.(*exclusiveAccess).dedicate(ctx)
 }
 
-// pool returns one of the pools that are made when they are first needed.
-func (n *Node) pool(which **Pool, with func(settings) settings) (*Pool, error) {
+// dedicatedPool returns the pool of dedicated connections, and makes it if there is none.
+func (n *Node) dedicatedPool() (*Pool, error) {
 	down := n.main.Down()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -115,17 +88,20 @@ func (n *Node) pool(which **Pool, with func(settings) settings) (*Pool, error) {
 		return nil, n.ended
 	case down != nil:
 		return nil, down
-	case *which == nil:
-		*which = newPool(with(n.main.settings), n.server)
+	case n.dedicated == nil:
+		n.dedicated = newPool(n.main.dedicatedSettings(), n.server)
 	}
-	return *which, nil
+	return n.dedicated, nil
 }
 
 // pools returns those that exist, the main one first.
 func (n *Node) pools() []*Pool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.DeleteFunc([]*Pool{n.main, n.slow, n.dedicated}, func(p *Pool) bool { return p == nil })
+	if n.dedicated == nil {
+		return []*Pool{n.main}
+	}
+	return []*Pool{n.main, n.dedicated}
 }
 
 // endFor sees to it that no pool is made any more because of why, and returns those that

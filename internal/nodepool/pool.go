@@ -102,6 +102,7 @@ const (
 type member struct {
 	pool    *Pool
 	lane    *wire.Lane
+	slow    bool   // it is a lane for slow commands; set when it joins
 	renewal uint64 // the last one before it was dialled
 	born    time.Time
 	until   time.Time    // when it is to leave because of its age

@@ -41,31 +41,31 @@ func TestQueueModel(t *testing.T) {
 			w := queues[at].of(b)
 			require.Same(t, b, w.batch)
 			found++
-			queues[at].remove(w)
+			w.in.remove(w)
 			model[at] = slices.DeleteFunc(model[at], func(other *waiter) bool { return other == w })
 		case random.IntN(4) == 0: // a waiter for a dedicated connection
 			w := &waiter{given: make(chan dedicateResult, 1)}
-			queues[q].add(w)
+			queues[q].fast.add(w)
 			model[q] = append(model[q], w)
 		case random.IntN(4) == 0 && len(model[q]) > 0:
-			queues[q].remove(model[q][0])
+			queues[q].fast.remove(model[q][0])
 			model[q] = model[q][1:]
 		default:
 			w := &waiter{batch: b}
-			queues[q].add(w)
+			queues[q].fast.add(w)
 			model[q] = append(model[q], w)
 		}
 		for i := range queues {
 			require.Equal(t, len(model[i]), queues[i].len())
 			var all []*waiter
-			for w := queues[i].first(); w != nil; w = w.next {
+			for w := queues[i].fast.first(); w != nil; w = w.next {
 				all = append(all, w)
 			}
 			require.True(t, slices.Equal(model[i], all))
 			if len(model[i]) > 0 {
-				require.Same(t, model[i][0], queues[i].first())
+				require.Same(t, model[i][0], queues[i].fast.first())
 			} else {
-				require.Nil(t, queues[i].first())
+				require.Nil(t, queues[i].fast.first())
 			}
 		}
 	}

@@ -33,19 +33,19 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	call.Begin(1)
 	require.True(t, p.main.mu.giveLocked(m.lane, b, besidePing))
 	m.becomeLocked(busy)
-	require.ErrorIs(t, p.main.refusalLocked(), redislanes.ErrExhausted)
+	require.ErrorIs(t, p.main.refusalLocked(false), redislanes.ErrExhausted)
 	for _, lane := range p.main.mu.flushes {
 		lane.Flush()
 	}
 	p.main.mu.flushes = nil
 	require.NoError(t, call.Wait(ctx)) // the lane waits for p.main.mu to tell of it
-	if err := p.main.refusalLocked(); err != nil {
+	if err := p.main.refusalLocked(false); err != nil {
 		p.main.mu.Unlock()
 		t.Fatal(err)
 	}
 	require.NoError(t, p.main.waitLocked(&waiter{given: make(chan dedicateResult, 1)}))
-	require.ErrorIs(t, p.main.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
-	w := p.main.queue.first()
+	require.ErrorIs(t, p.main.refusalLocked(false), redislanes.ErrExhausted, "somebody waits for that one")
+	w := p.main.queue.fast.first()
 	p.main.mu.Unlock()
 	p.main.takeBack((<-w.given).member, true)
 }
@@ -62,7 +62,7 @@ func TestFailFastBesideOneThatLeaves(t *testing.T) {
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
 				w.main.mu.Lock()
 				w.main.leaveLocked(w.main.members[0], errAged, false)
-				err := w.main.refusalLocked()
+				err := w.main.refusalLocked(false)
 				w.main.mu.Unlock()
 				require.NoError(t, err)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
@@ -93,9 +93,9 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	})
 	p := &Pool{settings: Settings{Kind: KindLaned, Max: 1, MaxInFlight: 2, MaxQueued: 1000}}
 	p.members = []*member{{state: shared, lane: new(wire.Lane)}}
-	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", p.limitLocked())
+	require.Equal(t, "1000 bytes queued on every lane", p.limitLocked(false))
 	p.size.open = 2 // one more than wanted, for now
-	require.True(t, p.fullLocked())
+	require.True(t, p.fullLocked(false))
 }
 
 // TestRefusalTakesNoLock: under overload most calls are refused. If they waited for the lock of

@@ -11,33 +11,48 @@ import (
 )
 
 // sharedAccess gives all connections to everybody: a strategy chooses among them
-// for each batch. Batches wait when every lane is at its limit.
+// for each batch. Batches wait when every lane is at its limit. Slow batches have lanes of their
+// own, so that others do not queue behind them (see slow.go).
 type sharedAccess struct {
 	*Pool
+	fast, slow lineup
+	turn       atomic.Uint32
+}
 
-	set  atomic.Pointer[wire.Lanes] // those that the strategy sees
-	turn atomic.Uint32
+// A lineup is lanes that take the same batches.
+type lineup struct {
+	set   atomic.Pointer[wire.Lanes] // those that the strategy sees
+	queue *line                      // of the batches that wait for them
 }
 
 func newSharedAccess(p *Pool) *sharedAccess {
 	a := &sharedAccess{Pool: p}
-	a.set.Store(wire.NewLanes(nil, &a.turn))
+	a.fast.queue, a.slow.queue = &p.queue.fast, &p.queue.slow
+	for _, l := range a.lineups() {
+		l.set.Store(wire.NewLanes(nil, &a.turn))
+	}
 	return a
 }
 
+func (a *sharedAccess) lineups() [2]*lineup { return [...]*lineup{&a.fast, &a.slow} }
+
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
-	switch waiting := a.queue.size.Load(); {
-	case int(waiting) >= a.MaxWaiters:
+	l, strategy := &a.fast, a.Strategy
+	if a.isSlow(b) {
+		l, strategy = &a.slow, leastUsed
+	}
+	switch waiting := l.queue.len(); {
+	case waiting >= a.MaxWaiters:
 		// Without mu: under overload this is the usual case, and must not keep the batches that
 		// are served waiting for the lock.
-		b.Fail(a.addr, a.tooManyWait())
+		b.Fail(a.addr, a.tooManyWait(l == &a.slow))
 		return false
 	case waiting == 0:
 		if a.Strategy != nil { // a user's function, which may take its time
 			b.FlushCall()
 		}
-		set := a.set.Load()
-		i, err := a.choose(set.Set, b.Key())
+		set := l.set.Load()
+		i, err := a.choose(strategy, set.Set, b.Key())
 		if err != nil {
 			b.Fail(a.addr, err)
 			return false
@@ -66,12 +81,12 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 
 // choose asks the strategy, without the lock; an index out of range counts as the
 // nearest turn. A strategy that panics costs the batch that it was asked about.
-func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
+func (a *sharedAccess) choose(strategy lanes.Strategy, set *lanes.Set, key int64) (i int, err error) {
 	n := set.Len()
 	if n == 0 {
 		return 0, nil
 	}
-	i, err = a.askStrategy(set, key)
+	i, err = askStrategy(strategy, set, key)
 	switch {
 	case err != nil:
 		a.journal.Panicked(err)
@@ -81,19 +96,19 @@ func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
 	return i, err
 }
 
-func (a *sharedAccess) askStrategy(set *lanes.Set, key int64) (i int, err error) {
-	if a.Strategy == nil {
+func askStrategy(strategy lanes.Strategy, set *lanes.Set, key int64) (i int, err error) {
+	if strategy == nil {
 		return lanes.FirstFit(set, key), nil
 	}
 	defer guard.Catch("Laned.Strategy", &err)
-	return a.Strategy(set, key), nil
+	return strategy(set, key), nil
 }
 
 func (a *sharedAccess) answered(m *member) {
 	if m.doubted.Load() {
 		a.trust(m)
 	}
-	if a.queue.size.Load() > 0 {
+	if a.queue.len() > 0 {
 		a.dispatch()
 	}
 }
@@ -124,31 +139,41 @@ func (a *sharedAccess) changedLocked() { a.publishLocked() }
 // are in doubt, batches wait for the answer to the question that is out; without one, the
 // set has all lanes. It has none if the server is suspect.
 func (a *sharedAccess) publishLocked() {
-	open, doubted := make([]*wire.Lane, 0, len(a.members)), make([]*wire.Lane, 0, a.size.doubted)
-	for _, m := range a.members {
-		switch m.state {
-		case shared:
-			open = append(open, m.lane)
-		case inDoubt:
-			doubted = append(doubted, m.lane)
+	for _, l := range a.lineups() {
+		open, doubted := make([]*wire.Lane, 0, len(a.members)), make([]*wire.Lane, 0, a.size.doubted)
+		for _, m := range a.members {
+			switch {
+			case m.slow != (l == &a.slow):
+			case m.state == shared:
+				open = append(open, m.lane)
+			case m.state == inDoubt:
+				doubted = append(doubted, m.lane)
+			}
 		}
+		switch {
+		case a.health.State() == health.Suspect:
+			open = nil
+		case len(open) == 0 && a.question == nil:
+			open = doubted
+		}
+		l.set.Store(wire.NewLanes(open, &a.turn))
 	}
-	switch {
-	case a.health.State() == health.Suspect:
-		open = nil
-	case len(open) == 0 && a.question == nil:
-		open = doubted
-	}
-	a.set.Store(wire.NewLanes(open, &a.turn))
 }
 
 // trimLocked takes the youngest, which the default strategy uses least. What is in
-// flight on them comes to its end first.
+// flight on them comes to its end first. Lanes for slow commands leave if there are no more others
+// than there are to be.
 func (a *sharedAccess) trimLocked(surplus int) {
+	fast, _ := a.lanesLocked()
 	for i := len(a.members) - 1; i >= 0 && surplus > 0; i-- {
-		if m := a.members[i]; m.state == shared {
-			a.leaveLocked(m, errIdle, false)
-			surplus--
+		m := a.members[i]
+		if m.state != shared || !m.slow && fast <= a.Max {
+			continue
+		}
+		a.leaveLocked(m, errIdle, false)
+		surplus--
+		if !m.slow {
+			fast--
 		}
 	}
 }
@@ -167,15 +192,18 @@ func (a *sharedAccess) dispatch() {
 // so many. Batches that waited go as with FirstFit: the strategy is a user's function and must
 // not run under the lock.
 func (a *sharedAccess) serveLocked() (more bool) {
-	set := a.set.Load()
-	for range maxServed {
-		w := a.queue.first()
-		if w == nil || !a.placeLocked(set, lanes.FirstFit(set.Set, w.batch.Key()), w.batch) {
-			return false
+	for _, l := range a.lineups() {
+		set, served := l.set.Load(), 0
+		for ; served < maxServed; served++ {
+			w := l.queue.first()
+			if w == nil || !a.placeLocked(set, lanes.FirstFit(set.Set, w.batch.Key()), w.batch) {
+				break
+			}
+			a.removeLocked(w)
 		}
-		a.removeLocked(w)
+		more = more || served == maxServed
 	}
-	return true
+	return more
 }
 
 // placeLocked gives the batch to the i-th lane or the next one with room.

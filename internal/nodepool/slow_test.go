@@ -3,6 +3,7 @@ package nodepool
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,6 +86,37 @@ func TestSlowLanesAreDialledWhenNeeded(t *testing.T) {
 		require.NoError(t, <-done)
 	}
 	until(t, "it is quiet", p.Quiet)
+}
+
+// TestLargeBatches: a batch of 256 KiB travels on the lanes for slow commands, and a smaller one
+// does not. While the server takes it, others have their replies.
+func TestLargeBatches(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	taking, gate := make(chan struct{}, 1), make(chan struct{})
+	proxy.Inject(func(command []string) string {
+		if command[0] == "SET" && len(command[2]) >= largeBatch {
+			taking <- struct{}{}
+			<-gate
+		}
+		return ""
+	})
+	p, err := New(Laned{Lanes: 1, Options: patient}, lanes.Dialer{}, proxy.Addr(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", "k", strings.Repeat("x", largeBatch-100))))
+	require.Nil(t, p.Stats().SlowLaneInFlight)
+	done := make(chan error, 1)
+	go func() { done <- p.Do(ctx, radix.Cmd(nil, "SET", "k", strings.Repeat("x", largeBatch))) }()
+	<-taking
+	for range 10 {
+		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	}
+	require.Equal(t, 1, p.Stats().SlowInFlight)
+	close(gate)
+	require.NoError(t, <-done)
 }
 
 // TestSlowBatchesElsewhere: pools without lanes for slow batches ignore the mark.
@@ -211,7 +243,6 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	require.NoError(t, err)
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })
-	require.Len(t, p.pools(), 3)
 	p.Renew(time.Time{})
 	until(t, "three connections are closed", func() bool { return p.Stats().Closes[redislanes.CloseRenewed] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))

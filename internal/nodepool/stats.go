@@ -26,17 +26,24 @@ func (p *Pool) stats() redislanes.PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := redislanes.PoolStats{
-		Addr: p.addr, Kind: p.Kind, Size: p.Max, Open: len(p.members), Dialing: p.dialing,
+		Addr: p.addr, Kind: p.Kind, Size: p.Max, Dialing: p.dialing,
 		Capacity: p.Max * p.MaxInFlight, Waiters: p.queue.len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: p.health.State() == health.Down, Downs: p.counters.downs,
 		Suspect: p.health.State() == health.Suspect, Suspects: p.counters.suspects, Silences: p.counters.silences,
 		Closes: maps.Clone(p.counters.closes), ErrorReplies: p.errorReplies.ByCode(),
 		BytesSent: p.traffic.Sent(), BytesReceived: p.traffic.Received(),
-		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
+		Target: p.size.target - (p.size.max - p.Max), Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
 	}
 	for _, m := range p.members {
 		n := m.inFlight()
+		if m.slow {
+			s.Extra++
+			s.SlowInFlight += n
+			s.SlowLaneInFlight = append(s.SlowLaneInFlight, n)
+			continue
+		}
+		s.Open++
 		s.InFlight += n
 		if p.shared() {
 			s.LaneInFlight = append(s.LaneInFlight, n)
@@ -53,12 +60,8 @@ func (p *Pool) stats() redislanes.PoolStats {
 	return s
 }
 
-// addStats adds those of the dedicated connections, or of the lanes for slow commands, to
-// those of the main pool.
+// addStats adds those of the dedicated connections to those of the main pool.
 func addStats(s *redislanes.PoolStats, l redislanes.PoolStats) {
-	if l.Kind == kindSlow {
-		s.SlowInFlight, s.SlowLaneInFlight = l.InFlight, l.LaneInFlight
-	}
 	s.Dedicated += l.Dedicated
 	s.Extra += l.Open
 	s.Dialing += l.Dialing
