@@ -86,7 +86,7 @@ const (
 
 // count appends the commands of a count, with ask or expire behind INCRBY.
 func (p *Pipeline) count(x count, behind ending) *count {
-	unsure := x.ttl > 0 && !x.known()
+	unsure := x.ttl > 0 && !x.known
 	if unsure {
 		x.create(p)
 	}
@@ -183,11 +183,11 @@ func (x *count) read(owners uint64) ending {
 	switch {
 	case x.ttl <= 0 || !mayHaveRun(x.err):
 		return nothing
-	case x.known() && x.err != nil:
+	case x.known && x.err != nil:
 		return ask
 	case x.sent != nothing:
 		return x.readEnd(false)
-	case x.known() && x.owners != owners, x.looksNew() && !x.gave():
+	case x.known && x.owners != owners, x.looksNew() && !x.gave():
 		return ask
 	}
 	return nothing

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,47 +19,6 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
-
-// TestCounters: the totals that concurrent callers get for one key are those
-// of INCRBYs one after the other.
-func TestCounters(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	client := open(t, cluster.Config{}, real.Addrs())
-	counters := pipeline.CountersConfig{}.New(client)
-	defer counters.Close()
-	const callers, rounds = 20, 50
-	var mu sync.Mutex
-	var totals []int64
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			for range rounds {
-				hits := []pipeline.Hit{{Key: "hot", By: 1, TTL: time.Minute}, {Key: "cold", Look: true}, {Key: "{x}", By: -2, TTL: 90 * time.Second}}
-				if err := counters.Hit(within(t, 10*time.Second), hits); err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				totals = append(totals, hits[0].Total)
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	slices.Sort(totals)
-	require.Len(t, totals, callers*rounds)
-	for i, n := range totals {
-		require.EqualValues(t, i+1, n, "totals must be distinct and without a gap")
-	}
-	ctx := within(t, 5*time.Second)
-	for key, longest := range map[string]int{"hot": 60, "{x}": 90, "cold": -1} {
-		var ttl int
-		require.NoError(t, client.Do(ctx, radix.Cmd(&ttl, "TTL", key)))
-		require.LessOrEqual(t, ttl, longest)
-		require.Greater(t, ttl, longest-30)
-	}
-}
 
 func TestCountersErrors(t *testing.T) {
 	t.Parallel()
@@ -210,38 +168,4 @@ func incrbys(t *testing.T, c *servers.Cluster) (n int) {
 		}
 	}
 	return n
-}
-
-// TestCountersPrint: Counters can be printed while they count. To read their maps then would end the
-// process.
-func TestCountersPrint(t *testing.T) {
-	t.Parallel()
-	redis := redistest.StartEmulated(t, 1)
-	counters := pipeline.CountersConfig{}.New(open(t, cluster.Config{}, redis.Addrs()))
-	ctx := within(t, 10*time.Second)
-	var all sync.WaitGroup
-	for i := range 4 {
-		all.Go(func() {
-			for j := range 200 {
-				_ = counters.Hit(ctx, []pipeline.Hit{{Key: fmt.Sprint("canary", i, j), By: 1}})
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
-	for ended := false; !ended; {
-		select {
-		case <-done:
-			ended = true
-		default:
-		}
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-			text := fmt.Sprintf(verb, counters)
-			require.True(t, strings.HasPrefix(text, "pipeline.Counters{cluster.Client{["), text)
-			require.NotContains(t, text, "canary")
-		}
-	}
-	require.NoError(t, counters.Close())
-	require.Equal(t, "pipeline.Counters(nil)", fmt.Sprint((*pipeline.Counters)(nil)))
-	require.Equal(t, "pipeline.Counters{cluster.Client(nil)}", fmt.Sprint(new(pipeline.Counters)))
 }

@@ -47,15 +47,15 @@ func ticksLeft(entry uint64, now uint32) uint32 {
 	return 0
 }
 
-// believed returns for how many ticks more it is believed that the key has its time to live.
-func (e *expiries) believed(f fingerprint, now uint32) uint32 {
+// believed reports whether it is believed that the key has its time to live.
+func (e *expiries) believed(f fingerprint, now uint32) bool {
 	b := e.bucket(f)
 	for i := range b {
 		if entry := b[i].Load(); entry>>32 == uint64(f>>32) {
-			return ticksLeft(entry, now)
+			return ticksLeft(entry, now) > 0
 		}
 	}
-	return 0
+	return false
 }
 
 // ticks returns for how many ticks it is believed that a key with so much time left has its time to live.
@@ -99,32 +99,27 @@ func (e *expiries) forget(f fingerprint) {
 type belief struct {
 	hash, owners uint64
 	at           uint32 // when it left, by expiries.now
-	ticks        uint32 // for how many ticks from then on the key has its time to live
+	known        bool   // the key has its time to live, as far as is known
 }
-
-// known reports whether the key has its time to live, as far as is known.
-func (b belief) known() bool { return b.ticks > 0 }
 
 // belief returns what is believed of a key, for a count that gives it a time to live if ttl is
 // positive.
 func (e *expiries) belief(hash, owners uint64, ttl time.Duration) belief {
 	b := belief{hash: hash, owners: owners, at: e.now()}
-	if ttl > 0 {
-		b.ticks = e.believed(fingerprintOf(hash, owners), b.at)
-	}
+	b.known = ttl > 0 && e.believed(fingerprintOf(hash, owners), b.at)
 	return b
 }
 
-// learn notes what a count tells about its key's time to live. A key that is believed in for no
-// longer already is not noted: to do so with each hit took 5 % of the time of a hit. Nothing is
-// known of a key at 0, which looks to a hit that adds nothing like one that is not there.
+// learn notes what a count tells about its key's time to live. A key that is known is not noted again:
+// to do so with each hit took 5 % of the time of a hit. Nothing is known of a key at 0, which looks to
+// a hit that adds nothing like one that is not there.
 func (e *expiries) learn(x *count) {
-	f, left := fingerprintOf(x.hash, x.owners), ticks(x.left)
+	f := fingerprintOf(x.hash, x.owners)
 	switch {
 	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
 		e.forget(f)
-	case x.left > 0 && (!x.known() || left < x.ticks):
-		e.keep(f, x.at, left)
+	case x.left > 0 && !x.known:
+		e.keep(f, x.at, ticks(x.left))
 	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
 		e.forget(f)
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // inTower runs the test in a bubble with a tower.
@@ -229,4 +231,51 @@ func TestPanicBelowHit(t *testing.T) {
 		require.NoError(t, <-done)
 		require.NoError(t, w.counters.Close(), "nothing is left running")
 	})
+}
+
+// TestHitsInTwoParts: wherever a key is divided, it is one key, in its slot, with its
+// time to live.
+func TestHitsInTwoParts(t *testing.T) {
+	e := redistest.StartEmulated(t, 3)
+	client := open(t, cluster.Config{}, e.Addrs())
+	for i, c := range []pipeline.CountersConfig{{}, {ExpireEveryHit: true}} {
+		counters := c.New(client)
+		for _, key := range []string{"plain", "a{tag}b", "{}{x}", "}{", "{}", "x"} {
+			key = fmt.Sprint(key, i)
+			for at := range len(key) + 1 {
+				hit := []pipeline.Hit{{Prefix: key[:at], Key: key[at:], By: 1, TTL: time.Hour}}
+				require.NoError(t, counters.Hit(t.Context(), hit))
+				require.EqualValues(t, 1, hit[0].Total, "%q, divided at %d", key, at)
+				p := pipeline.New(client)
+				ttl, deleted := p.Cmd("TTL", key), p.Cmd("DEL", key)
+				require.NoError(t, p.Do(t.Context()))
+				left, err := ttl.Int()
+				require.NoError(t, err)
+				require.Positive(t, left, "%q, divided at %d", key, at)
+				n, err := deleted.Int()
+				require.NoError(t, err)
+				require.EqualValues(t, 1, n)
+			}
+		}
+		require.NoError(t, counters.Close())
+	}
+}
+
+// TestHitsDividedAtOnce: hits on one key that are divided differently are all counted.
+func TestHitsDividedAtOnce(t *testing.T) {
+	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 3).Addrs())
+	counters := pipeline.CountersConfig{}.New(client)
+	const key = "user:{7}:minute"
+	var hits []pipeline.Hit
+	for at := range len(key) + 1 {
+		hits = append(hits, pipeline.Hit{Prefix: key[:at], Key: key[at:], By: 1, TTL: time.Hour})
+	}
+	require.NoError(t, counters.Hit(t.Context(), hits))
+	var totals []int64
+	var want []int64
+	for i, h := range hits {
+		totals, want = append(totals, h.Total), append(want, int64(i+1))
+	}
+	require.ElementsMatch(t, want, totals)
+	require.NoError(t, counters.Close())
 }

@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,24 +137,6 @@ var errBroken = errors.New("no idea what to send")
 
 func (broken) Perform(context.Context, radix.Conn) error { return errBroken }
 
-// TestRefusedIsNotSent: whatever the reason is for which a command does not get
-// into the pipeline, its error says that it was not sent.
-func TestRefusedIsNotSent(t *testing.T) {
-	t.Parallel()
-	p := pipeline.New(open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs()))
-	for name, reply := range map[string]pipeline.Reply{
-		"two slots":       p.Cmd("MGET", "a", "b"),
-		"two round trips": p.Append(twoTrips{}),
-		"two commands":    p.Append(radix.NewPipeline()),
-		"blocking":        p.Cmd("BLPOP", "k", "0"),
-	} {
-		require.ErrorIs(t, reply.Err(), redislanes.ErrNotSent, name)
-	}
-	err := p.Append(broken{}).Err()
-	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	require.ErrorIs(t, err, errBroken)
-}
-
 // An encoded action sends what the program has encoded itself.
 type encoded string
 
@@ -192,30 +173,21 @@ func TestMalformedIsNotSent(t *testing.T) {
 	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "GET", "k")))
 }
 
-// TestExpiryOfTheEmptyKey: an EXPIRE of the empty key does not belong to the command of another key in front
-// of it. If it did, it would not be sent again when that command has failed.
-func TestExpiryOfTheEmptyKey(t *testing.T) {
+// TestTimeToLiveWithoutUnit: 60 is 60 nanoseconds, which nobody means. Nothing is sent.
+func TestTimeToLiveWithoutUnit(t *testing.T) {
 	t.Parallel()
-	redis := redistest.StartEmulated(t, 1)
-	client := open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts}, redis.Addrs())
-	ctx := within(t, 10*time.Second)
-	require.NoError(t, client.Cmd(ctx, "SET", "", 1).Err())
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, e.Addrs())
 	p := pipeline.New(client)
-	for range 2 { // the second time with a pipeline that was used
-		loading := int32(1)
-		redis.Inject(0, func(cmd string, _ []string) string {
-			switch {
-			case cmd == "INCR":
-				return "OOM command not allowed when used memory > 'maxmemory'."
-			case cmd == "EXPIRE" && atomic.AddInt32(&loading, -1) >= 0:
-				return "LOADING Redis is loading the dataset in memory"
-			}
-			return ""
-		})
-		p.Cmd("INCR", "x")
-		expiry := p.Expire("", time.Minute)
-		require.Error(t, p.Do(ctx))
-		require.NoError(t, expiry.Err())
-		p.Reset()
+	for _, r := range []pipeline.Reply{p.Count("k", 1, 60), p.Expire("k", 60), p.ExpireNX("k", 999)} {
+		require.ErrorContains(t, r.Err(), "a number without a unit counts nanoseconds")
+		require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 	}
+	c := pipeline.CountersConfig{}.New(client)
+	hits := []pipeline.Hit{{Key: "k", TTL: 60}, {Key: "k", TTL: time.Microsecond}}
+	require.ErrorContains(t, c.Hit(within(t, 5*time.Second), hits), "1 of 2")
+	require.ErrorContains(t, hits[0].Err, "a number without a unit counts nanoseconds")
+	require.ErrorIs(t, hits[0].Err, redislanes.ErrNotSent)
+	require.EqualValues(t, 1, hits[1].Total)
+	require.NoError(t, c.Close())
 }

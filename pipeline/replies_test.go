@@ -25,7 +25,7 @@ func TestReplies(t *testing.T) {
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}, real.Addrs())
 		p := pipeline.New(client)
 		binary := "\x00\r\n\xff$5\r\n"
-		p.Cmd("FLUSHALL")
+		p.Cmd("DEL", "x")
 		p.Cmd("SET", "", binary)
 		text := p.Cmd("GET", "")
 		null := p.Cmd("GET", "absent")

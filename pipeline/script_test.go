@@ -1,8 +1,6 @@
 package pipeline_test
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,22 +128,4 @@ func TestScriptRefused(t *testing.T) {
 	var p pipeline.Pipeline
 	require.ErrorContains(t, p.Eval(add, nil).Err(), "client")
 	require.Len(t, add.Hash(), 40)
-}
-
-// TestManyScripts: also hundreds in slots of their own and in one slot.
-func TestManyScripts(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	p := pipeline.New(open(t, cluster.Config{}, e.Addrs()))
-	const n = 500
-	totals := make([]pipeline.Reply, 0, 2*n)
-	for i := range n {
-		totals = append(totals, p.Eval(add, []string{fmt.Sprint("many", i)}, strconv.Itoa(i)), p.Eval(add, []string{"{one}" + strconv.Itoa(i)}, strconv.Itoa(i)))
-	}
-	require.NoError(t, p.Do(servers.Within(t, 60*time.Second)))
-	for i, r := range totals {
-		got, err := r.Int()
-		require.NoError(t, err)
-		require.EqualValues(t, i/2, got)
-	}
 }
