@@ -13,14 +13,9 @@ import (
 // turns is how often the clients of BenchmarkObserved take turns.
 const turns = 20
 
-// sampled is the Config.TraceOneIn of a client in BenchmarkObserved.
-const sampled = 64
-
-// BenchmarkObserved tells what metrics cost: a client without a trace, one with
-// metrics.New(), and one whose metrics see one request in 64, send the same requests
-// in turns, so that all meet the same machine. off-cpu-ns is the CPU time of a request
-// without metrics, cost-% what metrics add to it, and sampled-cost-% what those of the
-// sample add.
+// BenchmarkObserved tells what metrics cost: a client without a trace and one with
+// metrics.New() send the same requests in turns, so that both meet the same machine.
+// off-cpu-ns is the CPU time of a request without metrics, and cost-% what metrics add to it.
 func BenchmarkObserved(b *testing.B) {
 	if !haveCPUTime {
 		b.Skip("this system does not tell CPU times")
@@ -31,7 +26,7 @@ func BenchmarkObserved(b *testing.B) {
 		for _, callers := range []int{1, manyCallers} {
 			b.Run(fmt.Sprintf("%s/callers=%d", s.name, callers), func(b *testing.B) {
 				clients := [...]*cluster.Client{
-					newClient(b, target, pool.Laned{}), newObservedClient(b, target, 1), newObservedClient(b, target, sampled),
+					newClient(b, target, pool.Laned{}), newObservedClient(b, target),
 				}
 				loads := make([]*load, len(clients))
 				for i, client := range clients {
@@ -43,16 +38,15 @@ func BenchmarkObserved(b *testing.B) {
 				used := compareCPU(b, loads)
 				b.ReportMetric(used[0], "off-cpu-ns")
 				b.ReportMetric(100*(used[1]/used[0]-1), "cost-%")
-				b.ReportMetric(100*(used[2]/used[0]-1), "sampled-cost-%")
 			})
 		}
 	}
 }
 
-// newObservedClient returns a client with metrics of one request in oneIn.
-func newObservedClient(tb testing.TB, t target, oneIn int) *cluster.Client {
+// newObservedClient returns a client with metrics.
+func newObservedClient(tb testing.TB, t target) *cluster.Client {
 	tb.Helper()
-	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Trace: metrics.New().Trace(), TraceOneIn: oneIn}.New(tb.Context(), t.addrs)
+	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Trace: metrics.New().Trace()}.New(tb.Context(), t.addrs)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -31,13 +31,6 @@ type Config struct {
 	// never.
 	RefreshEvery time.Duration
 
-	// MaxRedirects is how many MOVED and ASK each command follows at once, one behind the
-	// other. The next one counts as a refusal: within RetryWindow, the command is retried with
-	// backoff, and may follow as many again. Nodes may redirect in a circle for some
-	// milliseconds while a slot moves. Default 8, at most 1,024; negative for none: the first
-	// redirect is the command's error.
-	MaxRedirects int
-
 	// RetryWindow is how long, after an outage begins, the client retries commands that did
 	// not run, with backoff and full jitter and within the context. These are commands
 	//
@@ -45,7 +38,7 @@ type Config struct {
 	//     the handshake ([redislanes.HandshakeError]),
 	//   - that the server refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN,
 	//     READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover,
-	//   - that have followed MaxRedirects and are redirected once more,
+	//   - that have followed eight MOVED and ASK in a row and are redirected once more,
 	//   - for a node that refuses what Dialer.Credentials has returned,
 	//   - for a slot that no node serves.
 	//
@@ -53,7 +46,7 @@ type Config struct {
 	// call tries once and fails at once, until a command succeeds there or the slots have
 	// moved. For a slot that no node serves, it begins with the first map without an owner. For a
 	// command that is refused because of its slot, it begins with the call's first refusal:
-	// TRYAGAIN, CLUSTERDOWN for the slot, a redirect behind MaxRedirects. The outage of a node that says nothing, and refuses no connection, begins when
+	// TRYAGAIN, CLUSTERDOWN for the slot, a redirect after eight others. The outage of a node that says nothing, and refuses no connection, begins when
 	// it falls silent. The client notices that half a second later. From then on, calls that
 	// have less time left than RetryWindow do not wait for the node.
 	//
@@ -62,15 +55,13 @@ type Config struct {
 	// calls wait for as long as their contexts; a negative value means no retries.
 	RetryWindow time.Duration
 
-	// Slow adds names to the [SlowCommands], and Fast removes names from them, in upper or
-	// lower case. A command in both lists is slow. Fast: cluster.SlowCommands() leaves only
-	// the names in Slow. A command in Slow is slow with any arguments. In a laned pool that
-	// has lanes for slow commands (pool.Laned.SlowLanes), slow commands do not delay the
-	// others. Nothing else depends on it.
+	// Slow is the names of the commands that are slow, in upper or lower case. Default
+	// [SlowCommands], some of which are slow only with many keys. In a laned pool that has lanes for slow commands (pool.Laned.SlowLanes), slow
+	// commands do not delay the others. Nothing else depends on it.
 	//
-	// Scripts are slow by default. A service whose scripts are short takes them
-	// off: Fast: []string{"EVAL", "EVALSHA"}.
-	Slow, Fast []string
+	// Scripts are slow by default. A service whose scripts are short gives a list without EVAL and
+	// EVALSHA.
+	Slow []string
 
 	// AddrMap, if not nil, translates each address (host:port) that a server
 	// names, for clusters behind NAT. Many goroutines call it at the same time. If an address needs
@@ -127,26 +118,11 @@ type Config struct {
 	// second. Client.Sync makes one at once.
 	Lazy bool
 
-	// Warm makes New open the connections that the pool of each primary keeps: Size of
-	// pool.Fixed, Min of pool.Adaptive, Lanes of pool.Laned. New dials four at a time to each
-	// primary. It returns when they are open, and does not wait for a primary that cannot be
-	// dialled, nor longer than its context lasts: neither is an error. With Lazy they are
-	// opened when a server has answered. Default false: the first call that needs a primary
-	// starts to open its connections. Primaries that join later are not warmed.
-	Warm bool
-
 	// Trace, if not nil, is told how requests end, how long they take and how long they wait
 	// for connections. metrics.New makes a Trace for Prometheus, and redisotel.Config one for
 	// OpenTelemetry. [redislanes.JoinTraces] joins several. Without a Trace, no request is
 	// timed.
 	Trace *redislanes.Trace
-
-	// TraceOneIn, if it is more than 1, makes a Trace cheaper. The Trace is told only of one
-	// request in TraceOneIn, chosen at random, and of its groups. The other requests cost
-	// nothing, and the Trace counts the sample. It is still told of all dials, waits for
-	// connections and changes of the map, and Stats counts everything. Default 1, at most
-	// 1,000,000.
-	TraceOneIn int
 
 	// Logger is told of what changes: nodes that go down and come back, slots that
 	// move, outages that last. docs/metrics.md lists the lines. Default none.
@@ -230,9 +206,9 @@ func (c Config) settings() (s engine.Config, err error) {
 		return s, err
 	}
 	s = engine.Config{
-		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
+		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, RetryWindow: c.RetryWindow,
 		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
-		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Warm: c.Warm, Trace: c.Trace, TraceOneIn: c.TraceOneIn,
+		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Trace: c.Trace,
 	}
 	if c.Sentinel != nil {
 		s.Sentinel, s.Primary = &c.Sentinel.Dialer, c.Sentinel.Primary
@@ -242,6 +218,6 @@ func (c Config) settings() (s engine.Config, err error) {
 			return s, err
 		}
 	}
-	s.Slow, err = engine.SlowAndFast(c.Slow, c.Fast)
+	s.Slow, err = engine.SlowOnly(c.Slow)
 	return s, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -49,6 +50,22 @@ func ExampleSlot() {
 	// 12739
 }
 
+func ExampleOpen() {
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx := context.Background()
+	client, err := cluster.Open(ctx, "redis://"+strings.Join(servers.Addrs(), ",")+"?timeout=2s")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	fmt.Println(client.Cmd(ctx, "INCRBY", "hits", 2).Int())
+	// Output: 2 <nil>
+}
+
 func ExampleParseURL() {
 	config, addrs, err := cluster.ParseURL("redis://limiter:s%40cret@10.0.0.1:6379,10.0.0.2/2?timeout=500ms")
 	if err != nil {
@@ -57,11 +74,11 @@ func ExampleParseURL() {
 	}
 	fmt.Println(addrs, config.Dialer.Username, config.Dialer.Database, config.Dialer.Timeout)
 
-	_, _, err = cluster.ParseURL("redis://limiter:s@cret@10.0.0.1")
+	_, _, err = cluster.ParseURL("redis://limiter:s/cret@10.0.0.1")
 	fmt.Println(err)
 	// Output:
 	// [10.0.0.1:6379 10.0.0.2:6379] limiter 2 500ms
-	// cluster: ParseURL: user and password before @: /, @ and % must be percent-encoded
+	// cluster: ParseURL: want scheme://user:password@host:port/database?name=value, with /, ?, #, @ and % percent-encoded in user, password and values
 }
 
 func ExampleClient_Cmd() {

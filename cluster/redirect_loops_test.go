@@ -41,7 +41,7 @@ func circle(t *testing.T, redirect string, until *time.Time, config cluster.Conf
 }
 
 // TestCircleOfRedirects: while a slot moves, its old node may hear of that before the new one.
-// Commands that have followed MaxRedirects wait for the end of it, and keep the retry window.
+// Commands that have followed many redirects wait for the end of it, and keep the retry window.
 func TestCircleOfRedirects(t *testing.T) {
 	key := keyOf(0, 2)
 	for name, c := range map[string]struct {
@@ -99,25 +99,6 @@ func TestCircleForSeveralCallers(t *testing.T) {
 			}
 			callers.Wait()
 			require.Less(t, client.Stats().Moved, uint64(4*150))
-		})
-	}
-}
-
-// TestNoRedirects: with a negative MaxRedirects the first redirect is the command's error.
-func TestNoRedirects(t *testing.T) {
-	for name, action := range map[string]radix.Action{
-		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "dedicated": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				until := time.Now().Add(time.Hour)
-				client := circle(t, "MOVED", &until, cluster.Config{MaxRedirects: -1})
-				var known *redislanes.Error
-				require.ErrorAs(t, client.Do(soon(t, 3*time.Second), action), &known)
-				require.Equal(t, 1, known.Tries)
-				require.ErrorIs(t, known, redislanes.ErrRefused)
-				require.Zero(t, known.Since)
-			})
 		})
 	}
 }

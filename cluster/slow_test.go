@@ -125,7 +125,7 @@ func TestFastPassesSlow(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	for way, slow := range slowWays {
 		t.Run(way, func(t *testing.T) {
-			client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false), Slow: []string{"HMGET"}},
+			client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false), Slow: append(cluster.SlowCommands(), "HMGET")},
 				"HGETALL", "EVALSHA", "HGET", "HMGET")
 			ctx := within(t, 20*time.Second)
 			done := make(chan error, 1)
@@ -156,7 +156,7 @@ func TestFastQueuesBehindSlow(t *testing.T) {
 		mark   func(pipeline.Reply)
 	}{
 		"no slow lanes":     {cluster.Config{Pool: oneLane(true)}, func(pipeline.Reply) {}},
-		"by the settings":   {cluster.Config{Pool: oneLane(false), Fast: []string{"HGETALL"}}, func(pipeline.Reply) {}},
+		"by the settings":   {cluster.Config{Pool: oneLane(false), Slow: []string{}}, func(pipeline.Reply) {}},
 		"marked as no slow": {cluster.Config{Pool: oneLane(false)}, func(r pipeline.Reply) { r.Fast() }},
 	} {
 		t.Run(name, func(t *testing.T) {

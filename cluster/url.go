@@ -1,27 +1,31 @@
 package cluster
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The ports that are meant where an address has none.
-const (
-	defaultPort         = "6379"
-	defaultSentinelPort = "26379"
-)
+// Open connects to what one string names, such as an environment variable of a deployment. It is
+// [ParseURL] and then [Config.New]:
+//
+//	client, err := cluster.Open(ctx, os.Getenv("REDIS_URL"))
+func Open(ctx context.Context, url string) (*Client, error) {
+	config, addrs, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	return config.New(ctx, addrs)
+}
 
-// ParseURL reads what deployments write into one variable and returns the settings
-// and addresses for [Config.New]. It accepts
+// ParseURL returns the settings and addresses that a string names, for [Config.New]. It accepts
 //
 //	host[:port][,host[:port]...]
 //	redis://[[user]:password@]host[:port][,host[:port]...][/database][?parameters]
@@ -30,142 +34,97 @@ const (
 //	redis-sentinel://[[user]:password@]host[:port][,host[:port]...][/database]?master_name=name[&parameters]
 //	rediss-sentinel://...
 //
-// rediss is TLS 1.2 or newer with the system's certificates, and rediss-sentinel the
-// same to the Sentinels as to the servers. User and password are those of the
-// servers; what is special in a URL is percent-encoded in them. The port is 6379
-// by default, 26379 for Sentinels. The client finds out whether the servers are a
-// cluster.
+// rediss is TLS 1.2 or newer with the system's certificates, and rediss-sentinel the same to the
+// Sentinels as to the servers. User and password are those of the servers, percent-encoded. The port
+// is 6379 by default, 26379 for Sentinels. The client finds out whether the servers are a cluster.
 //
-// Parameters are db, another way to name the database; client_name; protocol (2 or 3);
-// timeout and write_timeout (durations such as 500ms); standalone, lazy and warm
-// (true or false); and for Sentinels master_name, sentinel_username and sentinel_password.
-// timeout and write_timeout hold for connections to the Sentinels as well.
+// The parameters are
 //
-// Errors name the part that is wrong and never hold a password, or anything else
-// that stands before an @.
+//   - db: Dialer.Database, as the path
+//   - client_name: Dialer.ClientName
+//   - protocol: Dialer.Protocol
+//   - timeout: Dialer.Timeout, a duration such as 500ms, also of connections to Sentinels
+//   - standalone, lazy: Config.Standalone and Config.Lazy, true or false
+//   - master_name, sentinel_username, sentinel_password: Sentinel.Primary, and the user and
+//     password of the Sentinels
+//
+// Errors hold nothing that may be a password.
 func ParseURL(s string) (Config, []string, error) {
-	u, err := splitURL(strings.TrimSpace(s))
-	if err != nil {
-		return Config{}, nil, fmt.Errorf("cluster: ParseURL: %w", err)
+	c, addrs, err := parse(strings.TrimSpace(s))
+	if err == nil {
+		err = c.Dialer.Validate()
 	}
-	c, addrs, err := u.config()
 	if err != nil {
 		return Config{}, nil, fmt.Errorf("cluster: ParseURL: %w", err)
 	}
 	return c, addrs, nil
 }
 
-// parts are those of a URL. Package net/url knows no list of hosts, and quotes
-// what it cannot parse, passwords included.
-type parts struct {
-	scheme             string // "" for a list of addresses
-	username, password string
-	hosts              string
-	path               string
-	query              url.Values
-}
+var (
+	errScheme = errors.New("want host:port,host:port or a URL with redis://, rediss://, unix://, redis-sentinel:// or rediss-sentinel://")
+	errForm   = errors.New("want scheme://user:password@host:port/database?name=value, with /, ?, #, @ and % percent-encoded in user, password and values")
+	errUser   = errors.New("a user without a password before @: write a password alone as :password@")
+	errSocket = errors.New("want unix:///path/of/the/socket")
+)
 
-var schemes = []string{"redis", "rediss", "unix", "redis-sentinel", "rediss-sentinel"}
-
-func splitURL(s string) (u parts, err error) {
+func parse(s string) (c Config, addrs []string, err error) {
 	scheme, rest, isURL := strings.Cut(s, "://")
 	if !isURL {
 		if strings.ContainsAny(s, "@/?#") {
-			return u, errors.New("want host:port,host:port or a URL with redis://, rediss://, unix://, redis-sentinel:// or rediss-sentinel://")
+			return c, nil, errScheme
 		}
-		return parts{hosts: s}, nil
+		addrs, err = addresses(s, "6379")
+		return c, addrs, err
 	}
-	if u.scheme = strings.ToLower(scheme); !slices.Contains(schemes, u.scheme) {
-		return u, fmt.Errorf("want one of the schemes %s", strings.Join(schemes, ", "))
+	hosts, u, err := split(rest)
+	if err != nil {
+		return c, nil, err
 	}
-	rest, query, _ := strings.Cut(rest, "?")
-	if strings.Contains(rest, "#") || strings.ContainsAny(query, "@#") {
-		return u, errors.New("?, # and @ must be percent-encoded in user, password and parameters")
+	if c.Dialer.Username = u.User.Username(); u.User != nil {
+		c.Dialer.Password, _ = u.User.Password()
 	}
-	if u.query, err = url.ParseQuery(query); err != nil {
-		return u, errors.New("the parameters after ? are not of the form name=value&name=value, percent-encoded")
+	if c.Dialer.Username != "" && c.Dialer.Password == "" {
+		return c, nil, errUser
 	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		if err := u.setUser(rest[:at]); err != nil {
-			return u, err
+	port, base := "6379", strings.ToLower(scheme)
+	if name, sentinel := strings.CutSuffix(base, "-sentinel"); sentinel && name != "unix" {
+		c.Sentinel, port, base = &Sentinel{}, "26379", name
+	}
+	switch base {
+	case "unix":
+		if hosts != "" || len(u.Path) < len("/s") {
+			return c, nil, errSocket
 		}
-		rest = rest[at+1:]
-	}
-	hosts, path, hasPath := strings.Cut(rest, "/")
-	if u.hosts = strings.ReplaceAll(hosts, "%25", "%"); hasPath { // before a zone: RFC 6874
-		u.path = "/" + path
-	}
-	return u, nil
-}
-
-// setUser sets the user and password of user:password, of which both may be empty.
-func (u *parts) setUser(s string) (err error) {
-	name, password, _ := strings.Cut(s, ":")
-	var wrong error
-	if u.username, err = url.PathUnescape(name); err != nil {
-		wrong = err
-	}
-	if u.password, err = url.PathUnescape(password); err != nil {
-		wrong = err
-	}
-	switch {
-	case wrong != nil || strings.ContainsAny(s, "/@"):
-		return errors.New("user and password before @: /, @ and % must be percent-encoded")
-	case u.username != "" && u.password == "":
-		return errors.New("a user without a password before @: write a password alone as :password@")
-	}
-	return nil
-}
-
-func (u parts) config() (c Config, addrs []string, err error) {
-	c.Dialer.Username, c.Dialer.Password = u.username, u.password
-	if strings.HasPrefix(u.scheme, "rediss") {
+		addrs = []string{u.Path}
+	case "rediss":
 		c.Dialer.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	port := defaultPort
-	if strings.HasSuffix(u.scheme, "-sentinel") {
-		c.Sentinel, port = &Sentinel{}, defaultSentinelPort
-		c.Sentinel.Dialer.TLS = c.Dialer.TLS
-	}
-	if u.scheme == "unix" {
-		addrs, err = u.socket()
-	} else if addrs, err = addresses(u.hosts, port); err == nil {
-		err = c.setDatabase("the path", strings.TrimPrefix(u.path, "/"))
+		fallthrough
+	case "redis":
+		if addrs, err = addresses(strings.ReplaceAll(hosts, "%25", "%"), port); err == nil && len(u.Path) > len("/") {
+			err = c.set("db", u.Path[1:])
+		}
+	default:
+		err = errScheme
 	}
 	if err != nil {
 		return c, nil, err
 	}
-	inPath, isInPath := c.Dialer.Database, u.scheme != "unix" && len(u.path) > len("/")
-	for _, name := range slices.Sorted(maps.Keys(u.query)) {
-		if len(u.query[name]) > 1 {
-			return c, nil, fmt.Errorf("parameter %s is given %d times", name, len(u.query[name]))
-		}
-		if err := c.setParameter(name, u.query.Get(name)); err != nil {
-			return c, nil, err
-		}
-	}
-	if isInPath && c.Dialer.Database != inPath {
-		return c, nil, fmt.Errorf("the database is %d in the path and %d in parameter db", inPath, c.Dialer.Database)
-	}
-	if s := c.Sentinel; s != nil {
-		if s.Primary == "" {
-			return c, nil, errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
-		}
-		s.Dialer.Timeout, s.Dialer.WriteTimeout = c.Dialer.Timeout, c.Dialer.WriteTimeout
-	}
-	if err := c.Dialer.Validate(); err != nil {
-		return c, nil, err
-	}
-	return c, addrs, nil
+	return c, addrs, c.setAll(u.RawQuery)
 }
 
-// socket returns the path of unix://path.
-func (u parts) socket() ([]string, error) {
-	path, err := url.PathUnescape(u.path)
-	if err != nil || u.hosts != "" || len(path) < len("/s") {
-		return nil, errors.New("want unix:///path/of/the/socket")
+// split returns the list of hosts and the other parts of what follows the scheme. Package net/url knows no
+// list of hosts, and its errors quote what it cannot parse, passwords included.
+func split(rest string) (hosts string, u *url.URL, err error) {
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
 	}
-	return []string{path}, nil
+	at := strings.LastIndexByte(authority, '@') + 1
+	u, err = url.Parse("redis://" + authority[:at] + "host" + tail)
+	if err != nil || strings.ContainsAny(tail, "#@") {
+		return "", nil, errForm
+	}
+	return authority[at:], u, nil
 }
 
 // addresses returns a list's addresses, with the port where they have none. Errors
@@ -196,67 +155,62 @@ func addresses(list, port string) ([]string, error) {
 	return addrs, nil
 }
 
-func (c *Config) setDatabase(where, s string) error {
-	if s == "" {
-		return nil
+// setAll sets the parameters of a query.
+func (c *Config) setAll(query string) error {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return errForm
 	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return fmt.Errorf("the database in %s: want a number from 0 on", where)
+	for name, value := range values {
+		if err := c.set(name, value[0]); err != nil {
+			return err
+		}
 	}
-	c.Dialer.Database = n
+	if s := c.Sentinel; s != nil {
+		s.Dialer.TLS, s.Dialer.Timeout = c.Dialer.TLS, c.Dialer.Timeout
+		if s.Primary == "" {
+			return errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
+		}
+	}
 	return nil
 }
 
-// setParameter sets one field. Values are not quoted: any may be a password that
-// was put in the wrong place.
-func (c *Config) setParameter(name, value string) (err error) {
+// set sets one parameter. Values are not quoted: any may be a password that was put in the wrong place.
+func (c *Config) set(name, value string) (err error) {
+	sentinel := c.Sentinel
+	if sentinel == nil {
+		sentinel = new(Sentinel)
+	}
+	want := ""
 	switch name {
 	case "db":
-		return c.setDatabase("parameter db", value)
+		want = "number"
+		c.Dialer.Database, err = strconv.Atoi(value)
 	case "client_name":
 		c.Dialer.ClientName = value
 	case "protocol":
+		want = "number"
 		c.Dialer.Protocol, err = strconv.Atoi(value)
 	case "timeout":
+		want = "duration such as 500ms"
 		c.Dialer.Timeout, err = time.ParseDuration(value)
-	case "write_timeout":
-		c.Dialer.WriteTimeout, err = time.ParseDuration(value)
 	case "standalone":
+		want = "boolean, true or false"
 		c.Standalone, err = strconv.ParseBool(value)
 	case "lazy":
+		want = "boolean, true or false"
 		c.Lazy, err = strconv.ParseBool(value)
-	case "warm":
-		c.Warm, err = strconv.ParseBool(value)
+	case "master_name":
+		sentinel.Primary = value
+	case "sentinel_username":
+		sentinel.Dialer.Username = value
+	case "sentinel_password":
+		sentinel.Dialer.Password = value
 	default:
-		return c.setSentinelParameter(name, value)
+		return errors.New("a parameter is not known: want db, client_name, protocol, timeout, standalone, lazy, master_name, sentinel_username or sentinel_password")
 	}
 	if err != nil {
-		return fmt.Errorf("parameter %s: want a %s", name, kinds[name])
+		return fmt.Errorf("parameter %s: want a %s", name, want)
 	}
-	return nil
-}
-
-var kinds = map[string]string{
-	"protocol": "number", "timeout": "duration such as 500ms", "write_timeout": "duration such as 500ms",
-	"standalone": "boolean, true or false", "lazy": "boolean, true or false", "warm": "boolean, true or false",
-}
-
-func (c *Config) setSentinelParameter(name, value string) error {
-	var field *string
-	switch s := c.Sentinel; {
-	case s == nil:
-	case name == "master_name":
-		field = &s.Primary
-	case name == "sentinel_username":
-		field = &s.Dialer.Username
-	case name == "sentinel_password":
-		field = &s.Dialer.Password
-	}
-	if field == nil {
-		return errors.New("a parameter is not known: want db, client_name, protocol, timeout, write_timeout, standalone, lazy, warm and, " +
-			"with redis-sentinel://, master_name, sentinel_username and sentinel_password")
-	}
-	*field = value
 	return nil
 }

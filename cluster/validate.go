@@ -9,12 +9,6 @@ import (
 	"github.com/redislanes/redislanes/internal/setting"
 )
 
-// The most that settings may be. More is a mistake.
-const (
-	mostRedirects  = 1 << 10
-	mostTraceOneIn = 1_000_000
-)
-
 // validate returns an error if the settings cannot be used, those of the pool and the
 // names of commands apart.
 func (c Config) validate() error {
@@ -26,12 +20,6 @@ func (c Config) validate() error {
 		setting.DurationOrNone("cluster: Config.RetryWindow", c.RetryWindow, setting.Least, 0, "none"),
 	); err != nil {
 		return err
-	}
-	if c.MaxRedirects > mostRedirects {
-		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
-	}
-	if c.TraceOneIn < 0 || c.TraceOneIn > mostTraceOneIn {
-		return fmt.Errorf("cluster: Config.TraceOneIn = %d: must be 1 to %d, or 0 for 1", c.TraceOneIn, mostTraceOneIn)
 	}
 	if c.ZoneOf != nil && c.Zone == "" {
 		return errors.New("cluster: Config.ZoneOf without Config.Zone: set the zone that this program runs in, or leave ZoneOf out")

@@ -187,8 +187,7 @@ func ExampleReply_Fast() {
 	defer cancel()
 	client, err := cluster.Config{
 		Pool: pool.Laned{Lanes: 4, SlowLanes: 2},
-		Slow: []string{"HMGET"},
-		Fast: []string{"EVAL", "EVALSHA"},
+		Slow: append(cluster.SlowCommands(), "HMGET"),
 	}.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)

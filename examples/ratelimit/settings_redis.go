@@ -139,19 +139,19 @@ type clusterSettings struct {
 	NoIdentity   bool              `name:"no-identity" help:"Send no READWRITE, CLUSTER MYID, CLUSTER NODES or ROLE, for users whose ACL forbids them."`
 	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
-	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows in a row before it waits; negative for none."`
 	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
-	TraceOneIn   int               `name:"trace-one-in" default:"1" help:"Trace one request to Redis in so many, to save processor time."`
-	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow in addition to those that the library knows."`
-	Fast         []string          `name:"fast" placeholder:"COMMAND,..." help:"Commands that are not."`
+	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow, in place of those that the library knows."`
 	AddrMap      map[string]string `name:"addr-map" placeholder:"HOST:PORT=HOST:PORT;..." help:"What to dial in place of addresses that the cluster names, behind NAT."`
 }
 
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
-		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
-		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Warm: true, TraceOneIn: c.TraceOneIn,
+		RefreshEvery: c.RefreshEvery, RetryWindow: c.RetryWindow,
+		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy,
+	}
+	if len(c.Slow) > 0 {
+		config.Slow = trimmed(c.Slow)
 	}
 	if c.WaitForNodes {
 		config.RetryWindow = cluster.WhileContextLasts

@@ -24,7 +24,7 @@ import (
 // default; those of one kind of pool are added.
 var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
-	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-retry-window", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-stall-timeout", "1s", "-pause-timeout", "2s", "-max-age", "1h",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
 }
@@ -63,7 +63,6 @@ func TestEveryFieldHasASetting(t *testing.T) {
 		requireSet(t, "limit.", reflect.ValueOf(s.Limit.config()))
 		require.Equal(t, "c:3", c.AddrMap("a:1"))
 		require.Equal(t, "x:9", c.AddrMap("x:9"))
-		require.Equal(t, []string{"EVAL", "EVALSHA"}, c.Fast)
 		require.Equal(t, []string{"a:1", "b:2"}, s.Redis.Addrs)
 	}
 }

@@ -25,7 +25,6 @@ type Config struct {
 	Pool         nodepool.Settings
 	Dialer       lanes.Dialer
 	RefreshEvery time.Duration
-	MaxRedirects int
 	RetryWindow  time.Duration
 	Slow         Overrides
 	AddrMap      func(addr string) string
@@ -36,9 +35,7 @@ type Config struct {
 	Standalone   bool
 	NoIdentity   bool
 	Lazy         bool
-	Warm         bool
 	Trace        *redislanes.Trace
-	TraceOneIn   int
 	Logger       *slog.Logger
 }
 
@@ -49,14 +46,8 @@ func (c Config) withDefaults() Config {
 	if c.RefreshEvery == 0 {
 		c.RefreshEvery = defaultRefreshEvery
 	}
-	if c.MaxRedirects == 0 {
-		c.MaxRedirects = defaultMaxRedirects
-	}
 	if c.RetryWindow == 0 {
 		c.RetryWindow = defaultRetryWindow
-	}
-	if c.TraceOneIn == 0 {
-		c.TraceOneIn = 1
 	}
 	if c.Sentinel != nil {
 		own := wire.Sealed(*c.Sentinel)
@@ -123,8 +114,5 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 		}
 	}
 	client.tasks.Go(client.keepFresh)
-	if c.Warm {
-		client.warm(ctx)
-	}
 	return client, nil
 }

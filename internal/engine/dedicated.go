@@ -47,7 +47,7 @@ type dedicatedAction struct {
 }
 
 func (d *dedicatedAction) run(ctx context.Context) error {
-	if !d.client.sampled() {
+	if !d.client.traced {
 		return d.perform(ctx)
 	}
 	return d.observed(ctx)
@@ -210,11 +210,11 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		}
 		place := d.client.dialAddr(ctx, to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
-			most, n := d.client.cfg.MaxRedirects, (*node)(nil)
-			if place != "" && (d.history.hops < most || most <= 0) {
+			n := (*node)(nil)
+			if place != "" && d.history.hops < mostRedirects {
 				n = d.client.node(place)
 			}
-			if n != nil || most <= 0 {
+			if n != nil {
 				return d.redirect(to, n)
 			}
 			to.Fate = fate.Nowhere // see retry.follow
@@ -230,7 +230,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		d.client.hint()
 		return false
 	}
-	if replaced && to.Fate == fate.Itself && d.history.hops < d.client.cfg.MaxRedirects { // see retry.judgeRefusal
+	if replaced && to.Fate == fate.Itself && d.history.hops < mostRedirects { // see retry.judgeRefusal
 		d.history.hops++
 		d.history.outage = nil
 		d.to, d.replica, d.asking = nil, nil, false
@@ -253,7 +253,7 @@ func (d *dedicatedAction) redirect(to slots.Redirect, n *node) bool {
 	if n != nil && to.Fate == fate.Moved {
 		c.learn([]move{{Slot: to.Slot, To: n}})
 	}
-	if n == nil || !d.mayRepeat() || c.cfg.MaxRedirects <= 0 {
+	if n == nil || !d.mayRepeat() {
 		return false
 	}
 	d.table = c.topology.Load()

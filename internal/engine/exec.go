@@ -63,7 +63,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 
 // prepare makes the request ready for its first attempt.
 func (c *Client) prepare(ctx context.Context, r *Request) *execution {
-	if c.sampled() {
+	if c.traced {
 		c.observe(ctx, r)
 	}
 	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]

@@ -61,7 +61,7 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 	if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	if a := &x.histories[i]; x.replaceStale(i, f, text) && f == fate.Itself && a.hops < x.client.cfg.MaxRedirects {
+	if a := &x.histories[i]; x.replaceStale(i, f, text) && f == fate.Itself && a.hops < mostRedirects {
 		a.hops++
 		a.why, a.outage = wasRefused, nil
 		return attempt.Follow

@@ -85,9 +85,9 @@ const (
 
 // The counts of the package.
 const (
-	// defaultMaxRedirects is the default of Config.MaxRedirects. Commands wait after as many if
-	// nodes redirect in a circle.
-	defaultMaxRedirects = 8
+	// mostRedirects is how many redirects a command follows at once. Then it waits: nodes may
+	// redirect in a circle while a slot moves.
+	mostRedirects = 8
 
 	// beforeSeeds is how many known nodes are asked for a map before the seeds: all nodes of a
 	// cluster that is gone may be silent.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -26,11 +25,6 @@ type observation struct {
 	groups    int // of the attempt
 	retries   int // commands, in all attempts
 	redirects int
-}
-
-// sampled reports whether a trace is told of the next request.
-func (c *Client) sampled() bool {
-	return c.traced && (c.cfg.TraceOneIn == 1 || rand.IntN(c.cfg.TraceOneIn) == 0)
 }
 
 // observe tells the trace, which there is, of a request that begins.

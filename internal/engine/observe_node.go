@@ -20,7 +20,7 @@ type nodeObservation struct {
 // of performs the request and tells of it, also if the action panics.
 func (o nodeObservation) of(ctx context.Context, perform func() error) (err error) {
 	c := o.client
-	if !c.sampled() {
+	if !c.traced {
 		return perform()
 	}
 	start := redislanes.RequestStart{Dedicated: o.dedicated, Names: o}

@@ -85,35 +85,6 @@ func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *ato
 	return client, &readings
 }
 
-// TestOneInSoManyIsTraced: the others are not even timed.
-func TestOneInSoManyIsTraced(t *testing.T) {
-	t.Parallel()
-	const requests, oneIn = 2000, 10
-	e := redistest.StartEmulated(t, 1)
-	w := new(tracer)
-	client, readings := watchedClient(t, e, Config{Trace: w.trace(), TraceOneIn: oneIn, RefreshEvery: -1})
-	ctx := servers.Within(t, time.Minute)
-	for range requests / 2 {
-		require.NoError(t, client.Exec(ctx, hits([]string{"a"}), How{}))
-		require.NoError(t, client.Do(ctx, radix.WithConn("a", func(context.Context, radix.Conn) error { return nil })))
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	told, dedicated, groups := len(w.traced), 0, 0
-	for _, r := range w.traced {
-		require.NotNil(t, r.info, "it has ended")
-		groups += len(r.groups)
-		if r.start.Dedicated {
-			dedicated++
-		}
-	}
-	// Of a binomial distribution, more than seven standard deviations to either side.
-	require.InDelta(t, requests/oneIn, told, 100)
-	require.Positive(t, dedicated)
-	require.Equal(t, told-dedicated, groups)
-	require.EqualValues(t, 2*told, readings.Load(), "the clock is read for those that are told of")
-}
-
 func TestTraceIsToldOfRequests(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)

@@ -13,7 +13,7 @@ import (
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
 // for another slot than the command's is not followed: what a script or a strange
 // server makes up must not lead the client astray. One that leads nowhere else is a refusal, as is the
-// next one after Config.MaxRedirects of them.
+// next one after mostRedirects of them.
 func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
 	a, slot := &x.histories[i], x.request.slots[i]
 	if to.Fate != fate.Ask || x.how.noFollow {
@@ -26,12 +26,11 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	if f := to.From(addr, place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
 	}
-	most := x.client.cfg.MaxRedirects
-	if x.how.noFollow || most <= 0 {
+	if x.how.noFollow {
 		return attempt.Stands
 	}
 	var n *node
-	if place != "" && a.hops < most { // else servers that have not heard the same of the slot yet redirect in a circle
+	if place != "" && a.hops < mostRedirects { // else servers that have not heard the same of the slot yet redirect in a circle
 		n = x.client.node(place)
 	}
 	if n == nil { // also if there are too many nodes that no map has: the next refresh makes room

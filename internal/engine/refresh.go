@@ -60,8 +60,7 @@ func (c *Client) keepFresh() {
 	spacing := time.NewTimer(0)
 	defer spacing.Stop()
 	var spaced <-chan time.Time // not nil while a refresh is due when spacing fires
-	late := c.topology.Load().Map == nil
-	if late {
+	if c.topology.Load().Map == nil {
 		spaced = spacing.C
 	}
 	next := time.Now()
@@ -85,14 +84,10 @@ func (c *Client) keepFresh() {
 		c.refreshForAll()
 		now := time.Now()
 		next = now.Add(pace.after(now))
-		switch {
-		case c.topology.Load().Map == nil:
+		if c.topology.Load().Map == nil {
 			spacing.Reset(startPause(failures))
 			spaced = spacing.C
 			failures++
-		case late && c.cfg.Warm:
-			c.dialAll() // nobody waits for them
-			late = false
 		}
 	}
 }

@@ -13,20 +13,24 @@ import (
 // case, whatever the default says.
 type Overrides map[string]bool
 
-// SlowAndFast returns what the two lists of names say, or an error that names the one that
-// is none.
-func SlowAndFast(slow, fast []string) (Overrides, error) {
-	o := make(Overrides, len(fast)+len(slow))
-	for _, list := range [...]struct {
-		field string
-		names []string
-		slow  bool
-	}{{"Fast", fast, false}, {"Slow", slow, true}} { // Slow is the last word
-		for i, name := range list.names {
-			if name == "" || strings.ContainsAny(name, " \t\r\n|") {
-				return nil, fmt.Errorf("cluster: %s[%d] = %q: want the name of a command, such as HGETALL", list.field, i, name)
-			}
-			o[strings.ToUpper(name)] = list.slow
+// SlowOnly returns that the named commands are slow and no others, or an error about the name that
+// is none. Without a list, the default holds.
+func SlowOnly(names []string) (Overrides, error) {
+	if names == nil {
+		return nil, nil
+	}
+	o := make(Overrides)
+	for _, name := range command.SlowNames() {
+		o[name] = false
+	}
+	for i, name := range names {
+		if name == "" || strings.ContainsAny(name, " \t\r\n|") {
+			return nil, fmt.Errorf("cluster: Slow[%d] = %q: want the name of a command, such as HGETALL", i, name)
+		}
+		if name = strings.ToUpper(name); slices.Contains(command.SlowNames(), name) {
+			delete(o, name) // MGET is slow with many keys
+		} else {
+			o[name] = true
 		}
 	}
 	return o, nil

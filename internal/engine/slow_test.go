@@ -32,33 +32,28 @@ func TestSlowCommands(t *testing.T) {
 	}
 }
 
-func TestSlowAndFastNames(t *testing.T) {
+func TestSlowOnly(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		setSlow, setFast []string
-		slow             string
-		fast             string
+		set        []string
+		slow, fast string
 	}{
-		{[]string{"hmget", "MGET"}, nil, "HMGET MGET HGETALL KEYS", "GET HGET DEL"},
-		{nil, []string{"EvalSha"}, "EVAL HGETALL", "EVALSHA GET"},
-		{[]string{"SORT", "GET"}, command.SlowNames(), "SORT GET", "HGETALL EVAL KEYS MGET"},
+		{nil, "HGETALL KEYS EVAL", "GET HMGET DEL"},
+		{append(command.SlowNames(), "hmget"), "HMGET HGETALL KEYS", "GET HGET DEL"},
+		{[]string{"SORT", "GET"}, "SORT GET", "HGETALL EVAL KEYS MGET"},
+		{[]string{}, "", "HGETALL EVAL"},
 	} {
-		names, err := SlowAndFast(test.setSlow, test.setFast)
+		names, err := SlowOnly(test.set)
 		require.NoError(t, err)
-		for _, list := range []struct {
-			names string
-			want  bool
-		}{{test.slow, true}, {test.fast, false}} {
-			for _, name := range strings.Fields(list.names) {
-				for _, name := range []string{name, strings.ToLower(name)} {
-					args := []string{"a"}
-					cmd := command.Of(resp.AppendCommand(nil, name, args...))
-					assert.Equal(t, list.want, names.apply(cmd)&command.Slow != 0, name)
-				}
+		for list, want := range map[string]bool{test.slow: true, test.fast: false} {
+			for _, name := range strings.Fields(list) {
+				cmd := command.Of(resp.AppendCommand(nil, strings.ToLower(name), "a"))
+				assert.Equal(t, want, names.apply(cmd)&command.Slow != 0, name)
 			}
 		}
-		assert.Equal(t, command.ReadOnly, names.apply(command.Of(resp.AppendCommand(nil, "HGETALL", "a")))&^command.Slow, "the other traits stay")
 	}
+	_, err := SlowOnly([]string{"GET", ""})
+	require.ErrorContains(t, err, `Slow[1] = ""`)
 }
 
 func TestSetSlow(t *testing.T) {

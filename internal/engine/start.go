@@ -12,7 +12,6 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -33,26 +32,6 @@ func (c *Client) start(ctx context.Context) error {
 		unready = err
 		_ = c.wait(ctx, startPause(attempts), nil) // the next attempt ends at once if the context has ended
 	}
-}
-
-// warm makes the pools of all primaries, and waits until they have the connections that
-// they keep, for each until a dial fails, and no longer than the context lasts.
-func (c *Client) warm(ctx context.Context) {
-	for _, p := range c.dialAll() {
-		select {
-		case <-p.Filled():
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// dialAll makes the pools of all primaries, which dial in the background.
-func (c *Client) dialAll() (pools []*nodepool.Node) {
-	for _, n := range c.topology.Load().Nodes {
-		pools = append(pools, n.pool(asPrimary))
-	}
-	return pools
 }
 
 // startPause returns how long to wait after so many attempts of a client that starts.

@@ -112,10 +112,8 @@ var commands = []promise{
 		{fault: "what has run is noted without a lock", at: "internal/engine.sharedSeen.note",
 			by: begins("s.all.note(commands, replies, addr); if s.all.some { return true }"), tests: "-race ./internal/engine TestActionsOnSeveralGoroutines"},
 	}},
-	{"one request in so many is traced, with the context of its caller", []mutant{
+	{"a trace gets the context of its caller", []mutant{
 		{fault: "a Trace gets a context that is used again for another call", at: "internal/engine.Client.beginRequest",
 			by: instead("deadline.Outer(ctx)", "func() context.Context { _ = deadline.Outer; return ctx }()"), tests: "./limit TestTraceKeepsItsContexts"},
-		{fault: "a client that is told of one request in many times each of them", at: "internal/engine.Client.sampled",
-			by: always("TraceOneIn", "IntN"), tests: "./internal/engine TestOneInSoManyIsTraced"},
 	}},
 }

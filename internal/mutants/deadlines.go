@@ -31,8 +31,6 @@ var deadlines = []promise{
 			by: instead("ctx.Done()", "bounded.Done()"), tests: "./cluster TestLateAddrMapOfARedirect"},
 		{fault: "a callback of TLS that does not end holds up the dial", at: "internal/wire.shakeHands",
 			by: begins("return conn.HandshakeContext(ctx)"), tests: "./cluster TestLateCallbacks"},
-		{fault: "New waits with Warm for a server that cannot be dialled", at: "internal/nodepool.Pool.fillLocked",
-			by: always("!failed"), tests: "./cluster TestWarmWaitsForNobody"},
 	}},
 	{"a write has a deadline, and not that of another", []mutant{
 		{fault: "the kernel waits for an acknowledgement for a quarter of an hour", at: "internal/wire.WithDefaults",

@@ -78,7 +78,6 @@ func (p *Pool) dial(m *member, asked health.Time) {
 			p.attemptFailedLocked(asked, err)
 		}
 	}
-	p.fillLocked(err != nil)
 	ended := p.closed
 	p.mu.Unlock()
 	switch {
@@ -137,17 +136,4 @@ func (m *member) startLocked() {
 	m.heard = time.Now()
 	m.pool.health.Start(&m.health, m.heard, m.lane.Progress())
 	_ = m.lane.RoundTrip() // the last one may have been a blocking command's
-}
-
-// Filled is closed once the node has the connections that it keeps for batches, or is known
-// not to get them now: a dial has failed, or the node is retired or closed.
-func (n *Node) Filled() <-chan struct{} { return n.main.filled }
-
-// fillLocked closes filled when it is time.
-func (p *Pool) fillLocked(failed bool) {
-	if p.isFilled || !failed && p.size.open < p.Min && !p.closed && !p.retired {
-		return
-	}
-	p.isFilled = true
-	close(p.filled)
 }

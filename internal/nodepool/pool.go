@@ -33,7 +33,6 @@ type Pool struct {
 	nextLook *time.Timer   // for maintain
 	attended atomic.Bool   // the next look is soon, as batches may be in flight
 	outage   atomic.Uint32 // health.State that was settled last; changed under mu
-	filled   chan struct{} // see Node.Filled
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
@@ -51,7 +50,6 @@ type Pool struct {
 	counters counters
 	retired  bool
 	closed   bool
-	isFilled bool // filled is closed
 }
 
 // An access says who may use the connections of a pool, and brings batches to
@@ -132,7 +130,7 @@ func (m *member) inFlight() int {
 
 func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, filled: make(chan struct{})}
+	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
@@ -180,7 +178,6 @@ func (p *Pool) end() {
 	}
 	why := p.endedLocked()
 	p.failWaitersLocked(why)
-	p.fillLocked(false)
 	members := slices.Clone(p.members)
 	for _, m := range members {
 		p.leaveLocked(m, why, true)

@@ -95,7 +95,6 @@ func (p *Pool) retire() {
 	p.noteRetiredLocked()
 	p.retired = true
 	p.failWaitersLocked(cause.ErrRetired)
-	p.fillLocked(false)
 	p.drainLocked(cause.ErrRetired, func(*member) bool { return true })
 	p.mu.Unlock()
 }

@@ -111,13 +111,11 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string) {
 func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.RefreshEvery = oneOf(r, 0, 0, 5*time.Second, -1)
 	s.Config.RetryWindow = oneOf(r, 0, 0, 0, 300*time.Millisecond, 2*time.Second, -1, cluster.WhileContextLasts)
-	s.Config.Slow = oneOf(r, nil, nil, []string{"SET"}, []string{"INCRBY", "expire"})
-	s.Config.Fast = oneOf(r, nil, nil, []string{"EVAL", "EVALSHA"})
+	s.Config.Slow = oneOf(r, nil, nil, []string{"SET"}, []string{"INCRBY", "expire", "EVAL", "EVALSHA"})
 	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
 	s.Config.Dialer.ClientName = oneOf(r, "", "limiter")
 	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
 	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
-	s.Config.TraceOneIn = oneOf(r, 0, 0, 2, 7)
 }
 
 func (s *Settings) describe() string {
@@ -129,6 +127,6 @@ func (s *Settings) describe() string {
 	said := *s
 	said.Config, said.Limiter, said.Terms = cluster.Config{}, limit.Config{}, Terms{}
 	c := &s.Config
-	return fmt.Sprintf("%+v\nStandalone %v, RetryWindow %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v\n%T%+v",
-		said, c.Standalone, c.RetryWindow, c.RefreshEvery, c.Slow, c.Fast, c.Dialer.Protocol, c.Dialer.Timeout, c.Dialer.WriteTimeout, p, p)
+	return fmt.Sprintf("%+v\nStandalone %v, RetryWindow %v, RefreshEvery %v, Slow %v, Protocol %d, Timeout %v, WriteTimeout %v\n%T%+v",
+		said, c.Standalone, c.RetryWindow, c.RefreshEvery, c.Slow, c.Dialer.Protocol, c.Dialer.Timeout, c.Dialer.WriteTimeout, p, p)
 }
