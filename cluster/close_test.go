@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"context"
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,51 +66,6 @@ func TestCloseEndsWaits(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A stubborn connection does not end when it is closed, but when the test does.
-type stubborn struct {
-	net.Conn
-	release <-chan struct{}
-}
-
-func (c stubborn) Close() error {
-	<-c.release
-	return c.Conn.Close()
-}
-
-// stubborn returns a dialer whose connections do not end before the release.
-func (w *world) stubborn(release <-chan struct{}) lanes.Dialer {
-	return lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := w.dial(ctx, network, addr)
-		return stubborn{conn, release}, err
-	}}
-}
-
-// TestStubbornConnectionsHoldUpNobody: neither New, which asks for a map, nor a command nor
-// Close waits for a connection that does not end.
-func TestStubbornConnectionsHoldUpNobody(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		defer close(release)
-		w := newWorld(func(string, []string) string { return "$-1\r\n" }, nodeA, nodeB)
-		config := cluster.Config{Slow: []string{"GET"}, Dialer: w.stubborn(release)}
-		began := time.Now()
-		client, err := config.New(t.Context(), []string{nodeA, nodeB})
-		require.NoError(t, err)
-		for i := range 2 {
-			for _, command := range [][]string{{"LPOP"}, {"GET"}, {"BLPOP"}} {
-				args := append(command, keyOf(i, 2))
-				if command[0] == "BLPOP" {
-					args = append(args, "1")
-				}
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, args[0], args[1:]...)))
-			}
-		}
-		require.NoError(t, client.Close())
-		require.Zero(t, time.Since(began))
-	})
 }
 
 // TestCloseLeavesATraceBehind: Close does not wait for ever for a function of the program.

@@ -84,10 +84,10 @@ type Dialer struct {
 	// which includes the time of Credentials. The client waits for at most 100 ms more. A
 	// connection that NetDial returns after that is closed.
 	//
-	// A connection that is no *net.TCPConn or *net.UnixConn is read and written by two
-	// goroutines of its own, which costs each call some microseconds. Callers' deadlines hold
-	// even if such a connection ignores its own. Do not give a *net.TCPConn a positive
-	// SetLinger, since its Close would wait.
+	// A connection that is no *net.TCPConn or *net.UnixConn is written by a goroutine of its
+	// own, which costs each call some microseconds. It is closed if a Write takes longer than
+	// WriteTimeout, or panics. Its Close must end its Read and Write, and must not wait. If its
+	// SetReadDeadline returns an error, as over SSH, a goroutine reads, too.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 

@@ -5,8 +5,8 @@ var deadlines = []promise{
 	{"a call ends at its deadline", []mutant{
 		{fault: "callers wait behind a missing reply: no deadline of their own", at: "internal/wire.Call.sleep",
 			by: without("own"), tests: "./internal/wire TestCallerLeavesASilentServerAtItsDeadline, ./internal/faults TestDeadlineAtEveryWait/full_lane"},
-		{fault: "deadlines of any connection are relied on", at: "internal/wire.relayed",
-			by: always("newSocket"), tests: "./internal/wire TestCallersLeaveConnectionsWithoutDeadlines"},
+		{fault: "deadlines of any connection are relied on", at: "internal/wire.newLane",
+			by: instead("conn.SetReadDeadline(time.Time{}) == nil", "true"), tests: "./internal/wire TestCallersLeaveConnectionsWithoutDeadlines"},
 		{fault: "a dial waits for a function that does not end", at: "internal/wire.dialer.callNetDial",
 			by: never("foreign"), tests: "./internal/wire TestDialEndsWithItsContext"},
 		{fault: "a second look after the context's end misses a batch", at: "internal/wire.Call.Next",
@@ -35,8 +35,6 @@ var deadlines = []promise{
 	{"a write has a deadline, and not that of another", []mutant{
 		{fault: "the kernel waits for an acknowledgement for a quarter of an hour", at: "internal/wire.WithDefaults",
 			by: without("limitUnacknowledged"), tests: "./internal/wire TestUnacknowledgedBytesAreLimited"},
-		{fault: "a deadline that the connection made is waited for again and again", at: "internal/wire.relay.fail",
-			by: drop("endError"), tests: "./internal/wire TestRelayEndsWithItsConnection"},
 		{fault: "a write has the deadline of one that has waited", at: "internal/wire.Lane.writeBlocking",
 			by: drop("SetWriteDeadline", "time.Time{}"), tests: "./internal/wire TestWriteDeadlineIsTakenBack"},
 	}},
@@ -53,8 +51,6 @@ var deadlines = []promise{
 	{"Close ends waits, and is bounded", []mutant{
 		{fault: "a call that waits until it tries again outlives Close", at: "internal/engine.Client.wait",
 			by: without("c.ctx.Done"), tests: "./cluster TestCloseEndsWaits"},
-		{fault: "closing waits for a connection that does not end", at: "internal/wire.relay.shut",
-			by: after("r.once.Do(func() { _ = r.conn.Close() })", "r.Conn.Close"), tests: "./internal/wire TestStubbornConnectionsAreLeftBehind, ./cluster TestStubbornConnectionsHoldUpNobody"},
 		{fault: "a log that does not return holds up Close", at: "internal/nodepool.Node.Close",
 			by: without("C"), tests: "./internal/nodepool TestStuckLog"},
 		{fault: "a node that has ended makes another pool", at: "internal/nodepool.Node.dedicatedPool",

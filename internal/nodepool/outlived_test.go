@@ -271,31 +271,3 @@ func failedDial(t *testing.T, fails func(context.Context) error) {
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
 	})
 }
-
-// TestLateEndOfAStalledConnection: a connection that has stalled and ends only after the
-// server has been reached again is no failure of the server, and not why a later one ends.
-func TestLateEndOfAStalledConnection(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		ends := noted(&d)
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			return lingering{conn}, err
-		}
-		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PauseTimeout: 3 * time.Second, PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer time.Sleep(lingers) // until connections have ended
-		defer p.Close()
-		_, err = incr(p, 100*time.Millisecond)
-		require.Error(t, err)
-		time.Sleep(5*time.Second + lingers)
-		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseStalled])
-		ends()
-		synctest.Wait()
-		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
-	})
-}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,39 +261,4 @@ func TestOnePauseIsNothingUsual(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A lingering connection takes its time to close.
-type lingering struct{ net.Conn }
-
-const lingers = 10 * time.Second
-
-func (c lingering) Close() error {
-	time.Sleep(lingers)
-	return c.Conn.Close()
-}
-
-// TestClosedConnectionIsNoSilence: a connection that was closed says nothing of its server,
-// which is not asked for it, even if what NetDial returned does not end.
-func TestClosedConnectionIsNoSilence(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		var dials atomic.Int64
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials.Add(1)
-			conn, err := dial(ctx, network, addr)
-			return lingering{conn}, err
-		}
-		p := simulated(t, Fixed{Size: 1, Options: Options{PingEvery: -1}}, d)
-		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
-			go func() { _ = conn.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
-			time.Sleep(time.Millisecond)
-			return nil
-		}))
-		time.Sleep(5 * time.Second)
-		require.EqualValues(t, 2, dials.Load(), "the first connection and the one in its place")
-	})
 }

@@ -50,6 +50,7 @@ type Lane struct {
 	secure       *tlsSocket // below conn, with TLS
 	events       Events
 	writeTimeout time.Duration
+	keepsTime    bool        // the connection knows read deadlines, without which no caller may read
 	errorReplies *ErrorCount // nil: nobody counts
 	traffic      *Traffic
 	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
@@ -110,6 +111,7 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	l.gauge.ID = rand.Uint64()
 	l.plain, l.secure = outletsOf(conn)
+	l.keepsTime = conn.SetReadDeadline(time.Time{}) == nil
 	l.wake <- struct{}{}
 	l.rest()
 	go l.readInBackground()
@@ -125,7 +127,7 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 // Progress returns a number that changes whenever bytes arrive, and whenever bytes are written
 // that had to wait for room: a server that is slow to take an upload is not silent. Bytes that
 // only fill the socket's buffer do not count: they fit although the server has stopped.
-func (l *Lane) Progress() uint64 { return l.progress.Load() + l.outlet().progress() }
+func (l *Lane) Progress() uint64 { return l.progress.Load() }
 
 // Unread reports whether bytes of the server wait to be read. It asks the socket; where that cannot
 // be asked, it is false.
@@ -201,7 +203,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 // batch needs the lane: its caller may be held up on another lane.
 func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 	switch {
-	case l.reader == nobody && mayRead:
+	case l.reader == nobody && mayRead && l.keepsTime:
 		l.reader, l.claimant, b.reads = claimed, b, true
 	case l.reader == nobody || l.reader == claimed:
 		l.reader, l.claimant = background, nil

@@ -88,7 +88,6 @@ const (
 	// maxSyscall is how much one system call writes: some systems refuse 2 GiB and more.
 	maxSyscall = 1 << 30
 	// relayPiece is what a relay takes before the connection has taken what came earlier.
-	// The lane cannot see it move: more of it would make a slow upload look silent.
 	relayPiece = 16 << 10
 
 	// gatherBytes are enough to be written whatever else is under way; it is a record of

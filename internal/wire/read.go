@@ -3,7 +3,9 @@ package wire
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -34,6 +36,11 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 	l.resign(nil)
 	l.events.Answered(l)
 	return interrupted(err)
+}
+
+// interrupted reports whether a read has ended at its deadline, and the connection goes on.
+func interrupted(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, errWriteTimeout)
 }
 
 // limitOwnRead makes the next read end soon: the caller must notice when its

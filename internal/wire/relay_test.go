@@ -1,9 +1,8 @@
 package wire
 
 import (
-	"io"
+	"bytes"
 	"net"
-	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -12,89 +11,73 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
-// A relay keeps its deadlines and ends at once, and nothing is lost by a deadline, although
-// the connection keeps none and does not end.
-func TestRelayBeforeAStubbornConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wrap, release := makeStubborn()
-		near, far := net.Pipe()
-		defer far.Close()
-		defer release()
-		conn := relayed(wrap(near), time.Hour)
-		in := make([]byte, 8)
-
-		began := time.Now()
-		require.NoError(t, conn.SetDeadline(began.Add(time.Second)))
-		_, err := conn.Read(in)
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.True(t, interrupted(err))
-		sent := make([]byte, 3*relayPiece) // two of which the relay takes
-		for i := range sent {
-			sent[i] = byte(i / 251)
-		}
-		require.NoError(t, conn.SetDeadline(time.Now().Add(time.Second)))
-		n, err := conn.Write(sent)
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.Equal(t, 2*relayPiece, n)
-		require.Equal(t, 2*time.Second, time.Since(began))
-
-		require.NoError(t, conn.SetDeadline(time.Time{}))
-		got := make([]byte, len(sent))
-		read := make(chan error)
-		go func() { _, err := io.ReadFull(far, got); read <- err }()
-		_, err = conn.Write(sent[n:])
-		require.NoError(t, err)
-		require.NoError(t, <-read)
-		require.Equal(t, sent, got)
-		_, err = io.WriteString(far, "reply")
-		require.NoError(t, err)
-		n, err = conn.Read(in)
-		require.NoError(t, err)
-		require.Equal(t, "reply", string(in[:n]))
-
-		time.AfterFunc(time.Second, func() { _ = conn.Close() })
-		began = time.Now()
-		_, err = conn.Read(in)
-		require.ErrorIs(t, err, net.ErrClosed)
-		_, err = conn.Write(in)
-		require.ErrorIs(t, err, net.ErrClosed)
-		require.Equal(t, time.Second, time.Since(began))
-	})
+// A panicking connection panics in the methods of the given names.
+type panicking struct {
+	net.Conn
+	reads, writes, closes bool
 }
 
-// What the connection calls a deadline is the relay's end, and no reason to read again.
-func TestRelayEndsWithItsConnection(t *testing.T) {
-	near, far := net.Pipe()
-	defer far.Close()
-	require.NoError(t, near.SetReadDeadline(time.Unix(1, 0)))
-	conn := relayed(struct{ net.Conn }{near}, time.Hour)
-	_, err := conn.Read(make([]byte, 1))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.False(t, interrupted(err))
+func (c panicking) Read(p []byte) (int, error) {
+	if c.reads {
+		panic("boom")
+	}
+	return c.Conn.Read(p)
 }
 
-// TestRelayProgress: an upload is no silence while a slow connection takes what the relay
-// holds of it.
-func TestRelayProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, far := net.Pipe()
-		defer far.Close()
-		conn := relayed(struct{ net.Conn }{near}, time.Hour)
-		l := newLane("", conn, dialer{Dialer: WithDefaults(lanes.Dialer{WriteTimeout: time.Hour})}, Owner{})
-		defer l.Close()
-		b := begun([]string{"SET", "k", string(make([]byte, 3*relayPiece/2))})
-		require.True(t, l.Submit(b))
-		Flush([]*Batch{b})
-		synctest.Wait() // the relay has taken all of it
-		before := l.Progress()
-		_, err := io.ReadFull(far, make([]byte, relayPiece))
-		require.NoError(t, err)
-		synctest.Wait()
-		require.NotEqual(t, before, l.Progress())
-	})
+func (c panicking) Write(p []byte) (int, error) {
+	if c.writes && !bytes.Contains(p, []byte("SETINFO")) { // behind the handshake
+		panic("boom")
+	}
+	return c.Conn.Write(p)
+}
+
+func (c panicking) Close() error {
+	_ = c.Conn.Close()
+	if c.closes {
+		panic("boom")
+	}
+	return nil
+}
+
+// TestPanicOfAConnection: it fails the connection, and not the process.
+func TestPanicOfAConnection(t *testing.T) {
+	for name, c := range map[string]struct {
+		conn   panicking
+		dialed bool
+	}{
+		"Read": {panicking{reads: true}, false}, "Write": {panicking{writes: true}, true}, "Close": {panicking{closes: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := wrapped(pipeDialer(t, silent), func(conn net.Conn) net.Conn {
+					c.conn.Conn = conn
+					return c.conn
+				})
+				l, err := Dial(t.Context(), d, "pipe:1")
+				if !c.dialed {
+					require.ErrorContains(t, err, "Read of a connection of Dialer.NetDial panicked: boom")
+					return
+				}
+				require.NoError(t, err)
+				b := newTrip([]string{"INCR", "k"})
+				done := start(t.Context(), l, b)
+				synctest.Wait()
+				if c.conn.writes {
+					<-done
+				}
+				require.NoError(t, l.Close())
+				<-done
+				_, err = b.Reply(0)
+				wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+				if c.conn.writes {
+					require.ErrorContains(t, err, "Write of a connection of Dialer.NetDial panicked: boom")
+				}
+			})
+		})
+	}
 }
 
 // writes notes the sizes of writes.

@@ -30,9 +30,6 @@ func (s *socket) write(p []byte) (n int, err error) {
 	return s.wrote, err
 }
 
-// progress is part of outlet: what a socket has taken does not wait.
-func (s *socket) progress() uint64 { return 0 }
-
 // An outlet takes what is written as far as there is room for it, without waiting: a
 // socket or a relay.
 type outlet interface {
@@ -41,9 +38,6 @@ type outlet interface {
 	// ended returns why the connection is of no use, nil if nothing is known against it, and the
 	// byte that is to be read next; 0 if none is, or if that is not known.
 	ended() (next byte, err error)
-	// progress returns a number that changes when a connection takes what had to wait for
-	// room after write or Write had taken it.
-	progress() uint64
 }
 
 // outletOf returns the outlet of what relayed has returned.
