@@ -22,11 +22,12 @@ var (
 
 	// ErrUnknownOutcome marks commands that were handed to the socket and got no reply: they
 	// may have been executed or not. Connections and pools never send them again. Package
-	// cluster sends them again only if they just read or were marked as idempotent.
+	// cluster sends them again only if they just read or were marked as idempotent. If the server
+	// ends one connection after the other because of such a command, it fails after its second try,
+	// or third. A reply beyond lanes.Dialer.MaxReply fails its command at once.
 	//
-	// With cluster.Config.Standalone it also marks commands that got an error which no Redis
-	// or Valkey server sends: a proxy may have made it up. errors.As finds it as a
-	// resp3.SimpleError.
+	// An error reply is the command's reply, also if no Redis or Valkey server sends its text. A proxy,
+	// a script or a module has made it up, and the command may have run.
 	//
 	// A command that may write and is sent again keeps its unknown outcome until the reply is
 	// no error, or an error about the command itself, such as WRONGTYPE. If the repeat is not
@@ -81,8 +82,8 @@ var (
 var ErrNoOwner = errors.New("no node serves the slot")
 
 // ErrDown says that the server is down or suspect. The client retries commands for it within
-// cluster.Config.RetryWindow. After that, they fail with ErrDown at once, until the server answers
-// again. If the server is silent, calls that have less time left than RetryWindow fail at once.
+// cluster.Config.RetryWindow. When it has been down for longer, they fail with ErrDown at once, until
+// the server answers again.
 //
 //   - A server is down if the pool has no connection, and its last dial failed or its last
 //     connection stalled. Connections on which a user waits for data do not count.
@@ -135,7 +136,7 @@ type Error struct {
 	Addr    string    // the node, host:port; "" if none was chosen
 	Outcome error     // ErrNotSent, ErrUnknownOutcome or ErrRefused; nil if there is a reply
 	Tries   int       // attempts of the cluster client to send the command; 0 if it made none
-	Since   time.Time // when the outage began that the command met; zero if it met none
+	Since   time.Time // since when the node or the slot refuses commands; zero if the command was not refused
 	Cause   error     // the reason: an I/O error, the context's error, [ErrDown], the server's reply and others
 }
 

@@ -31,7 +31,7 @@ type Config struct {
 	// never.
 	RefreshEvery time.Duration
 
-	// RetryWindow is how long, after an outage begins, the client retries commands that did
+	// RetryWindow is how long, from a command's own first failure on, the client retries it if it did
 	// not run, with backoff and full jitter and within the context. These are commands
 	//
 	//   - that were not sent, except after [redislanes.ErrExhausted] and after a final refusal of
@@ -42,13 +42,10 @@ type Config struct {
 	//   - for a node that refuses what Dialer.Credentials has returned,
 	//   - for a slot that no node serves.
 	//
-	// The time begins with the outage of the node, not with the call. After it, each
-	// call tries once and fails at once, until a command succeeds there or the slots have
-	// moved. For a slot that no node serves, it begins with the first map without an owner. For a
-	// command that is refused because of its slot, it begins with the call's first refusal:
-	// TRYAGAIN, CLUSTERDOWN for the slot, a redirect after eight others. The outage of a node that says nothing, and refuses no connection, begins when
-	// it falls silent. The client notices that half a second later. From then on, calls that
-	// have less time left than RetryWindow do not wait for the node.
+	// When a node has been down, or a node or a slot has refused commands, for longer than
+	// RetryWindow, each call tries once and fails at once, until a command succeeds there. Only a write
+	// that succeeds ends READONLY and NOREPLICAS. A refusal is forgotten if no command has met it for 10 s.
+	// TRYAGAIN and redirects are about one command, and other calls do not count for them.
 	//
 	// Default 1 s, at least 1 ms. Most graceful failovers end within 1 s. After a crash a
 	// failover takes longer than the servers' cluster-node-timeout. [WhileContextLasts] lets
@@ -94,10 +91,8 @@ type Config struct {
 	// cluster mode that allows CLUSTER is recognized without this setting. MOVED is followed
 	// nevertheless: a Redis Cluster that may not be asked for its slots can be used.
 	//
-	// A proxy makes up errors after a command may have run. An error text that no Redis or
-	// Valkey server sends therefore means redislanes.ErrUnknownOutcome, also if a module or a
-	// script made it up. Commands that only read, or that were marked as idempotent, are sent
-	// again within RetryWindow, unless they are scripts.
+	// A proxy makes up errors after a command may have run. They are the replies of their commands,
+	// which are not sent again.
 	Standalone bool
 
 	// NoIdentity leaves out the questions by which the client makes sure of servers. Set it if an

@@ -39,7 +39,7 @@ func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 				_, _ = blocking()
 				time.Sleep(time.Second)
 				most := 5 * time.Millisecond
-				if m.slot { // each call has a window of its own
+				if m.own {
 					most = 1100 * time.Millisecond
 				}
 				for _, call := range []func() (time.Duration, error){blocking, func() (time.Duration, error) { return dedicated(keyOf(0, 2)) }} {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -62,52 +61,7 @@ func TestNoBarrierBetweenNodes(t *testing.T) {
 	}
 }
 
-// TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
-// connection either, is noticed after half a second. From then on, a call that
-// has less time than the window fails at once.
-func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
-	for name, do := range map[string]func(*cluster.Client, context.Context) error{
-		"shared": func(c *cluster.Client, ctx context.Context) error {
-			return c.Do(ctx, radix.Cmd(nil, "INCR", keyOf(0, 2)))
-		},
-		"dedicated": func(c *cluster.Client, ctx context.Context) error {
-			return c.Do(ctx, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "0.05"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				require.NoError(t, do(client, t.Context()))
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
-				w.set(func() { w.silent[nodeA] = true })
-				began := time.Now()
-				var full time.Duration
-				for time.Since(began) < 1500*time.Millisecond {
-					go func() { _ = client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", keyOf(0, 2))) }()
-					call := time.Now()
-					err := do(client, soon(t, 100*time.Millisecond))
-					require.Error(t, err)
-					if time.Since(call) > 5*time.Millisecond {
-						full = call.Sub(began)
-						continue
-					}
-					require.ErrorIs(t, err, cause.ErrSuspect)
-					require.ErrorIs(t, err, redislanes.ErrNotSent)
-					var outage *cause.Tried
-					require.ErrorAs(t, err, &outage)
-					require.Equal(t, "node "+nodeA, outage.Where)
-					time.Sleep(10 * time.Millisecond)
-				}
-				require.Less(t, full, 600*time.Millisecond)
-				require.NotZero(t, client.Stats().Refreshes+client.Stats().RefreshErrors, "each hints at a refresh")
-			})
-		})
-	}
-}
-
-// TestSilentNodeMayComeBack: calls with more time than the window, and all if they are to
-// try while the context lasts, wait for a node that is silent.
+// TestSilentNodeMayComeBack: calls wait for a node that is silent.
 func TestSilentNodeMayComeBack(t *testing.T) {
 	for name, c := range map[string]struct{ window, deadline time.Duration }{
 		"more than the window": {0, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},

@@ -31,7 +31,7 @@ func sorted(ctx context.Context, client *cluster.Client) (int64, string) {
 func details(err error) (since time.Time, code string) {
 	var e *redislanes.Error
 	if errors.As(err, &e) {
-		since = e.Since // when the outage began; zero if there is none
+		since = e.Since // since when the node or slot refuses; zero if it does not
 	}
 	var reply resp3.SimpleError
 	if errors.As(err, &reply) {

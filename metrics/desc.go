@@ -102,7 +102,7 @@ var poolMetrics = [...]poolMetric{
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Downs) }},
 	{"pool_suspect",
 		"1 while the node is suspect: silent, and without an answer over another connection. " +
-			"Once RetryWindow has passed, or if a call has less time left, commands for it fail at once (ErrDown). Its connections stay open until it is down.",
+			"Once RetryWindow has passed, commands for it fail at once (ErrDown). Its connections stay open until it is down.",
 		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Suspect) }},
 	{"pool_suspects_total",
 		"How often the node became suspect.",

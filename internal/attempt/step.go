@@ -2,9 +2,7 @@ package attempt
 
 import (
 	"bytes"
-	"errors"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
@@ -23,19 +21,6 @@ const (
 
 // Again tells whether the command is sent again.
 func (s Step) Again() bool { return s > Stands }
-
-// Unanswered decides about a command that got no reply because of err. If retry is true, the
-// command itself allows a retry; final is its step without one. repeatable says that it may
-// run twice. Only the program can say so, never the error.
-//
-// madeUp says that there was a reply that proves nothing, such as a proxy makes up. A script
-// makes up texts of its own, and would reply the same again.
-func Unanswered(err error, repeatable, madeUp, script bool) (retry bool, final Step) {
-	if errors.Is(err, redislanes.ErrNotSent) {
-		return true, Stands
-	}
-	return repeatable && !(madeUp && script), Ran
-}
 
 // Stale tells whether a connection has to be replaced because of an error reply with the fate
 // f. It has to be if its address leads to another server now, if its login has ended, as with a

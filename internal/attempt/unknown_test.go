@@ -53,29 +53,6 @@ func TestUnknown(t *testing.T) {
 	require.EqualError(t, d.Error(notSent), "redislanes: a:1: outcome unknown: EOF; sent again, the repeat: no connection")
 }
 
-func TestUnanswered(t *testing.T) {
-	t.Parallel()
-	lost := &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
-	for name, test := range map[string]struct {
-		err                        error
-		repeatable, madeUp, script bool
-		retry                      bool
-		final                      Step
-	}{
-		"not sent":                       {redislanes.ErrDown, false, false, false, true, Stands},
-		"lost":                           {lost, false, false, false, false, Ran},
-		"lost, may run twice":            {lost, true, false, false, true, Ran},
-		"a proxy's text, may run twice":  {lost, true, true, false, true, Ran},
-		"a script, may run twice":        {lost, true, false, true, true, Ran},
-		"a text of the script's own":     {lost, true, true, true, false, Ran},
-		"a proxy's text, must not twice": {lost, false, true, false, false, Ran},
-	} {
-		retry, final := Unanswered(test.err, test.repeatable, test.madeUp, test.script)
-		require.Equal(t, test.retry, retry, name)
-		require.Equal(t, test.final, final, name)
-	}
-}
-
 func TestStale(t *testing.T) {
 	t.Parallel()
 	const inScript = "ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write"

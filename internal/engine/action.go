@@ -174,7 +174,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	case refused != nil && r.Len() == 1:
 		return refused
 	}
-	if err := bridge.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
+	if err := bridge.Unmarshal(replies, unmarshalInto); err != nil {
 		return r.undecodable(err)
 	}
 	return refused
@@ -240,14 +240,11 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 	for i := range r.bounds {
 		reply, err := r.outcome(i)
 		addr := r.Node(i)
-		if err != nil && reply == nil {
+		if err != nil {
 			return replies, nil, bridge.AfterContext(r.failed(i, addr, err))
 		}
-		if err == nil && isRefusal(reply, addr) {
-			err = saidError(reply)
-		}
-		if refused == nil && err != nil {
-			refused = bridge.Usable(r.failed(i, addr, err))
+		if refused == nil && isRefusal(reply, addr) {
+			refused = bridge.Usable(r.failed(i, addr, saidError(reply)))
 		}
 		if resp.IsError(reply) {
 			var tried func(*redislanes.Error)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -35,7 +36,7 @@ type Client struct {
 
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
-	outages  outages
+	refusals attempt.Refusals
 	journal  *guard.Journal
 
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
@@ -64,7 +65,6 @@ func newClient(cfg Config, seeds []string) *Client {
 	c.asker = asker{cfg: cfg}
 	c.refresher = refresher{client: c, strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool)}
 	c.journal = guard.NewJournal(cfg.Logger)
-	c.outages.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
 	c.change = make(chan struct{})
 	return c
@@ -168,13 +168,7 @@ func (c *Client) learn(moves []move) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.changeLocked(c.topology.Load().WithOwners(moves))
-}
-
-// changeLocked replaces the topology by one in which slots may have other owners.
-func (c *Client) changeLocked(next *topology) {
-	c.outages.moved(c.topology.Load(), next)
-	c.topology.Store(next)
+	c.topology.Store(c.topology.Load().WithOwners(moves))
 }
 
 // leaveHome sends commands without a key to another node, if they go to the node at the address,
@@ -219,8 +213,9 @@ func (c *Client) use(judged *topology, v *slots.Map) {
 	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.To.addr] != 0 })
 	t = t.WithOwners(moves)
 	t.Settle(c.topology.Load())
-	t.Follows(c.topology.Load(), time.Now())
-	c.changeLocked(t)
+	t.Follows(c.topology.Load())
+	c.topology.Store(t)
+	c.refusals.Forget(time.Now())
 	close(c.change)
 	c.change = make(chan struct{})
 	current := t.All()

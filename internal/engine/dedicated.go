@@ -35,11 +35,9 @@ type dedicatedAction struct {
 	avoid     []*node        // replicas that have not answered
 	asking    bool
 	history   history
-	began     time.Time     // when the first try ended
-	budget    time.Duration // what the context left then
-	seen      seen          // in the last try
-	sent      uint64        // when that began, see outages.events
-	performed time.Time     // the time of that
+	began     time.Time // when the first try ended
+	seen      seen      // in the last try
+	performed time.Time // when that began
 
 	redirected bool         // the last try is where a redirect pointed
 	ranIn      int          // the number of the first try that ran commands
@@ -56,7 +54,7 @@ func (d *dedicatedAction) run(ctx context.Context) error {
 // perform tries until the action was performed, or has failed for good.
 func (d *dedicatedAction) perform(ctx context.Context) error {
 	for {
-		d.history.tries++
+		d.history.Tries++
 		conn, err := d.connect(ctx)
 		again := false
 		if err == nil {
@@ -65,7 +63,7 @@ func (d *dedicatedAction) perform(ctx context.Context) error {
 				return nil
 			}
 			if !fate.Of([]byte(saidIn(err))).Passes() {
-				d.history.outage = nil // it is over, or the command fails for another reason
+				d.history.Answered() // or the command fails for another reason
 			}
 			again = d.follow(ctx, err)
 			d.noteRan(err)
@@ -84,7 +82,7 @@ func (d *dedicatedAction) perform(ctx context.Context) error {
 func (d *dedicatedAction) noteRan(err error) {
 	if d.seen.wrote && !d.history.unknown.Any() {
 		d.history.unknown.Note(errors.New("commands of the first try ran: " + err.Error()))
-		d.ranIn = d.history.tries
+		d.ranIn = d.history.Tries
 	}
 }
 
@@ -92,7 +90,7 @@ func (d *dedicatedAction) noteRan(err error) {
 // action's own stands.
 func (d *dedicatedAction) outcome(err error) error {
 	unknown := &d.history.unknown
-	if !unknown.Any() || d.ranIn == d.history.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+	if !unknown.Any() || d.ranIn == d.history.Tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
 		return err
 	}
 	return unknown.Error(err)
@@ -113,8 +111,8 @@ func (d *dedicatedAction) connect(ctx context.Context) (*nodepool.Dedicated, err
 
 func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicated) error {
 	defer conn.Return()
-	shared := &sharedSeen{all: seen{refused: d.class()}}
-	d.sent, d.performed = d.client.outages.events.Load(), time.Now()
+	shared := new(sharedSeen)
+	d.performed = time.Now()
 	err := bridge.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, shared, d.groups(), false})
 	d.seen = shared.soFar()
 	return err
@@ -122,15 +120,7 @@ func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicate
 
 // succeeded notes what the action's commands have proved.
 func (d *dedicatedAction) succeeded() {
-	d.client.outages.succeeded(d.to.Address(), d.seen.ran, d.sent)
-}
-
-// class is that of an action which has not begun: nobody knows whether it writes.
-func (d *dedicatedAction) class() class {
-	if d.slot < 0 {
-		return keyless
-	}
-	return reading
+	d.client.answered(d.to.Address(), d.slot, d.seen.wrote)
 }
 
 // explain adds to the error how long the action was tried. An error that the function has made,
@@ -151,32 +141,34 @@ func (d *dedicatedAction) explain(err error) error {
 
 // mayConnectAgain waits and reports whether another connection may be asked for.
 func (d *dedicatedAction) mayConnectAgain(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || !d.client.passes(err, d.replica != nil) {
-		return false
-	}
 	addr := ""
 	if d.to != nil {
 		addr = d.to.Address()
 	}
-	now := time.Now()
-	return d.again(ctx, d.client.unanswered(err, addr, d.class(), d.slot, now), wasNotSent, now)
+	f := d.client.failure(addr, d.slot, err, time.Now())
+	f.Replica = d.replica != nil
+	f.Final = f.Final && !f.Replica || isFinal(err, false) || ctx.Err() != nil
+	return d.again(ctx, f, wasNotSent)
 }
 
-// again applies the rule for all outages: it waits and reports whether there is
+// again applies the rule for retries: it waits and reports whether there is
 // to be another try. What a replica does not answer is another one's or the primary's.
-func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now time.Time) bool {
+func (d *dedicatedAction) again(ctx context.Context, f attempt.Failure, because why) bool {
+	if f.Final {
+		return false
+	}
 	d.client.hint()
 	if d.began.IsZero() {
-		d.began, d.budget = now, timeLeft(ctx, now)
+		d.began = f.At
 	}
-	d.history.hops, d.history.outage = 0, &t
+	d.history.hops = 0
 	replica, window := d.replica, d.client.cfg.RetryWindow
 	d.to, d.replica, d.asking = nil, nil, false
-	switch t.Next(replica != nil, now, d.budget, window) {
+	switch d.history.Next(f, window) {
 	case attempt.OtherReplica:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
-		if d.client.wait(ctx, attempt.Backoff(d.history.met(), t.Left(now, window)), d.moved) != nil {
+		if d.client.wait(ctx, attempt.Backoff(d.history.met(), d.history.Left(f.At, window)), d.moved) != nil {
 			return false
 		}
 	default:
@@ -232,14 +224,12 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	}
 	if replaced && to.Fate == fate.Itself && d.history.hops < mostRedirects { // see retry.judgeRefusal
 		d.history.hops++
-		d.history.outage = nil
 		d.to, d.replica, d.asking = nil, nil, false
 		d.countAgain(wasRefused)
 		return true
 	}
-	now := time.Now()
-	at := siteOf(to.Fate, addr, d.seen.refused, d.slot)
-	return d.again(ctx, d.client.refused(&d.history, at, to.Fate, text, now), wasRefused, now)
+	d.history.replica = to.Fate == fate.ReadOnly && d.client.topology.Load().Single
+	return d.again(ctx, d.client.refused(to.Fate, text, addr, d.slot, d.replica != nil, time.Now()), wasRefused)
 }
 
 // mayRepeat tells whether the action that the server refused may be performed

@@ -31,15 +31,11 @@ type dedicatedConn struct {
 	probes bool             // see bridge.Probes
 }
 
-// seen is what the commands that an action sent over its connection tell of the
-// node's outages.
+// seen is what became of the commands that an action sent over its connection.
 type seen struct {
-	ran     class // the highest class of those that succeeded
-	refused class // of the first that was refused
-	refusal bool  // a command was refused
-	some    bool  // a command has run
-	wrote   bool  // a command that may write has run
-	unsent  bool  // the connection ended, and no command of the last exchange was sent that has no reply
+	some   bool // a command has run
+	wrote  bool // a command that may write has run
+	unsent bool // the connection ended, and no command of the last exchange was sent that has no reply
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -47,17 +43,9 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 	for _, encoded := range commands {
 		var reply []byte
 		reply, replies = resp.Cut(replies)
-		switch refused := isRefusal(reply, addr); {
-		case !refused:
-			if !isOfNoEffect(encoded, reply) {
-				s.some = true
-				s.wrote = s.wrote || command.Of(encoded).Traits()&command.ReadOnly == 0
-			}
-			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
-				s.ran = max(s.ran, provenBy(encoded))
-			}
-		case !s.refusal:
-			s.refused, s.refusal = classOf(encoded), true
+		if !isRefusal(reply, addr) && !isOfNoEffect(encoded, reply) {
+			s.some = true
+			s.wrote = s.wrote || command.Of(encoded).Traits()&command.ReadOnly == 0
 		}
 	}
 }
@@ -111,31 +99,6 @@ func isOfNoEffect(encoded, reply []byte) bool {
 	return string(reply) == "+QUEUED\r\n"
 }
 
-// provenBy returns what the command's success proves. A server that is loading its data, or that
-// refuses writes, lets keys be watched.
-func provenBy(encoded []byte) class {
-	if command.Of(encoded).Effect() == command.Watches {
-		return keyless
-	}
-	return classOf(encoded)
-}
-
-// classOf returns the class of the command.
-func classOf(encoded []byte) class { return classOfCommand(command.Of(encoded)) }
-
-func classOfCommand(cmd command.Command) class {
-	keys := cmd.Keys()
-	switch _, any := keys.Next(); {
-	case !any:
-		return keyless
-	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches:
-		return reading
-	case cmd.Traits()&command.MayWrite != 0:
-		return maybeWriting
-	}
-	return writing
-}
-
 func (c dedicatedConn) Addr() net.Addr { return wire.NetAddr(c.Address()) }
 
 func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
@@ -165,7 +128,7 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 	}
 	err = bridge.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
 	var undecoded *redislanes.DecodeError
-	if refused == nil || errors.As(err, &undecoded) && !isAmbiguous(refused) {
+	if refused == nil || errors.As(err, &undecoded) {
 		return err
 	}
 	return refused
@@ -212,17 +175,13 @@ func without(replies []byte, marked []bool) (kept []byte) {
 }
 
 // refusedIn returns the error of the first of the commands that the server did not run but might
-// later or elsewhere, or that it may have run; nil if there is none.
+// later or elsewhere; nil if there is none.
 func (c *Client) refusedIn(addr string, commands [][]byte, replies []byte) error {
 	for _, encoded := range commands {
 		var reply []byte
 		reply, replies = resp.Cut(replies)
-		err := ambiguous(c.cfg.Standalone, addr, reply)
-		if err == nil && isRefusal(reply, addr) {
-			err = saidError(reply)
-		}
-		if err != nil {
-			return bridge.Usable(wire.Named(commandName(encoded), addr, err))
+		if isRefusal(reply, addr) {
+			return bridge.Usable(wire.Named(commandName(encoded), addr, saidError(reply)))
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -46,39 +45,15 @@ func saidIn(err error) string {
 	return text
 }
 
-// ambiguous returns the error of a command that may have run although the reply is an error:
-// over [Config.Standalone] a proxy makes up texts that no server sends, such as
-// "ERR Connection timed out". It is nil for any other reply. Modules and scripts make up
-// texts, too; those of a script that has run in part are no different.
-func ambiguous(proxied bool, addr string, reply []byte) error {
-	if !resp.IsError(reply) {
-		return nil
-	}
-	return ambiguousText(proxied, addr, resp.ErrorText(reply))
-}
-
-// ambiguousText is ambiguous for an error's text.
-func ambiguousText(proxied bool, addr string, text []byte) error {
-	if !proxied || fate.Of(text) != fate.Unlisted {
-		return nil
-	}
-	return wire.Unknown(addr, cause.Said(text))
-}
-
 // withOutcome adds the outcome to an error that is a server's reply: ErrRefused if the server did
-// not run the command, and what ambiguous says. Any other error stays.
-func withOutcome(proxied bool, addr string, err error) error {
+// not run the command. Any other error stays.
+func withOutcome(addr string, err error) error {
 	said, ok := cause.SaidIn(err)
 	var known *redislanes.Error
 	if !ok || errors.As(err, &known) && known.Outcome != nil {
 		return err
 	}
-	text := []byte(said)
-	became := ambiguousText(proxied, addr, text)
-	if became == nil {
-		became = textError(text)
-	}
-	name := ""
+	became, name := textError([]byte(said)), ""
 	if known != nil {
 		name, addr = known.Command, known.Addr
 	}
@@ -94,19 +69,6 @@ func saidBy(addr string, err error) (text []byte, ok bool) {
 	}
 	said, ok := cause.SaidIn(by)
 	return []byte(said), ok
-}
-
-// isAmbiguous tells whether the error is one of ambiguous: there was a reply.
-func isAmbiguous(err error) bool {
-	var lost *redislanes.Error
-	var said *cause.SaidError
-	return errors.As(err, &lost) && errors.Is(lost.Outcome, redislanes.ErrUnknownOutcome) && errors.As(lost.Cause, &said)
-}
-
-// runsScript tells whether the command runs a script or a function.
-func runsScript(encoded []byte) bool {
-	name := commandName(encoded)
-	return strings.HasPrefix(name, "EVAL") || strings.HasPrefix(name, "FCALL")
 }
 
 func commandName(command []byte) string {

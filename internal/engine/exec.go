@@ -68,7 +68,6 @@ func (c *Client) prepare(ctx context.Context, r *Request) *execution {
 	}
 	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]
 	clear(r.places)
-	r.proxied = c.cfg.Standalone
 	if r.several {
 		r.joinSlots()
 	}
@@ -83,7 +82,7 @@ func (c *Client) prepare(ctx context.Context, r *Request) *execution {
 
 // end draws the conclusions from a request that has ended.
 func (c *Client) end(r *Request) {
-	c.outages.endedBy(r)
+	c.noteAnswers(r)
 	if !r.clean {
 		c.noteOutcomes(r)
 	}
@@ -114,7 +113,6 @@ func (c *Client) place(r *Request, e *execution, how How) (trips []*trip, placed
 		fast, n = r.splitSlow(n)
 	}
 	first := e.used
-	e.now = c.outages.events.Load()
 	for i := range n {
 		e.trip(nil, r.arena).SetSlow(i >= fast)
 	}

@@ -12,14 +12,14 @@ import (
 
 // A history is what a retry knows of one command.
 type history struct {
-	tries     int   // how often it was sent, or could not be sent
+	attempt.History
+
 	hops      int   // redirects that were followed one behind the other
 	followed  int   // redirects that were followed at all
 	why       why   // it is sent again
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
-	outage    *outage
-	replica   bool // a server without cluster mode has refused it because it is a replica
+	replica   bool  // a server without cluster mode has refused it because it is a replica
 	unknown   attempt.Unknown
 }
 
@@ -48,16 +48,7 @@ func (w why) redirects() bool { return w == wasMoved || w == wasAsked }
 
 // met returns how many tries did not end with a redirect that was followed. A backoff grows with
 // these alone.
-func (h *history) met() int { return max(h.tries-h.followed, 1) }
-
-// since returns when the outage of the site began that the command itself has met, zero if
-// it has met none. Outages of slots are remembered nowhere else.
-func (h *history) since(at site) time.Time {
-	if h.outage != nil && h.outage.site == at {
-		return h.outage.Since
-	}
-	return time.Time{}
-}
+func (h *history) met() int { return max(h.Tries-h.followed, 1) }
 
 // failed returns err as the error of the i-th command, with what the retries know of it.
 func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
@@ -74,9 +65,7 @@ func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
 // explain adds to a command's error what is known of it, if it was tried from
 // began on for the time that it took.
 func (h *history) explain(err *redislanes.Error, began time.Time, took time.Duration) {
-	if err.Tries = h.tries; h.outage != nil {
-		err.Since = h.outage.Since
-	}
+	err.Tries, err.Since = h.Tries, h.Since
 	err.Cause = h.explained(err.Cause, began, took)
 }
 
@@ -88,11 +77,10 @@ func (h *history) explained(err error, began time.Time, took time.Duration) erro
 		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
 	}
 	switch {
-	case h.outage != nil:
-		t := h.outage
-		return &cause.Tried{Where: t.String(), For: t.Lasted(began.Add(took)), Tries: h.tries, Took: took, Err: err}
-	case h.tries > 1:
-		return &cause.Tried{Tries: h.tries, Took: took, Err: err}
+	case !h.Since.IsZero():
+		return &cause.Tried{Where: h.Site.String(), For: max(0, began.Add(took).Sub(h.Since)), Tries: h.Tries, Took: took, Err: err}
+	case h.Tries > 1:
+		return &cause.Tried{Tries: h.Tries, Took: took, Err: err}
 	}
 	return err
 }

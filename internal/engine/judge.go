@@ -9,27 +9,28 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // judge decides about the i-th command by its last try.
 func (x *retry) judge(i int, now time.Time) attempt.Step {
 	reply, err := x.request.lastTry(i)
 	addr := x.request.Node(i)
+	h := &x.histories[i]
 	switch {
 	case err != nil:
 		return x.judgeFailure(i, addr, err, now)
 	case !resp.IsError(reply):
-		x.succeeded(i, addr)
+		h.Answered()
+		x.client.answered(addr, x.request.slots[i], x.request.writes(i))
 		return attempt.Ran
 	}
 	text := resp.ErrorText(reply)
 	to := slots.ParseRedirect(text, addr)
 	switch {
 	case to.Fate == fate.NoScript:
-		x.histories[i].outage = nil
+		h.Answered()
 		if x.request.sendText(i) {
-			x.histories[i].why = wasUnknownScript
+			h.why = wasUnknownScript
 			return attempt.Follow
 		}
 		return attempt.Ran
@@ -39,19 +40,26 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 		return x.judgeRefusal(i, to.Fate, text, addr, now)
 	}
 	x.replaceStale(i, to.Fate, text)
-	x.histories[i].outage = nil
+	h.Answered()
 	if to.Fate.Refused() {
 		return attempt.Stands
 	}
-	// Not a success: the server may say so before it looks whether it may write.
 	return attempt.Ran
 }
 
-// succeeded notes that the server runs commands.
-func (x *retry) succeeded(i int, addr string) {
-	x.histories[i].outage = nil
-	r := x.request
-	x.client.outages.succeeded(addr, r.class(i), r.places[i].trip.sent)
+// judgeFailure decides for a command without a reply.
+func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attempt.Step {
+	r, p := x.request, x.request.places[i]
+	f := x.client.failure(addr, r.slots[i], err, now)
+	f.Repeatable, f.Replica = r.marks[i]&markRepeatable != 0, x.replicaOf(i) != nil
+	f.Due = p.trip != nil && p.trip.Due(p.pos)
+	f.Final = f.Final && !f.Replica || isFinal(err, f.Due)
+	because := wasNotSent
+	if f.Lost {
+		because = wasUnknown
+		x.mayHaveRun(i, err)
+	}
+	return x.next(i, because, f)
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
@@ -61,17 +69,33 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 	if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	if a := &x.histories[i]; x.replaceStale(i, f, text) && f == fate.Itself && a.hops < mostRedirects {
+	a := &x.histories[i]
+	if x.replaceStale(i, f, text) && f == fate.Itself && a.hops < mostRedirects {
 		a.hops++
-		a.why, a.outage = wasRefused, nil
+		a.why = wasRefused
 		return attempt.Follow
 	}
-	at := siteOf(f, addr, x.request.class(i), x.request.slots[i])
-	return x.inOutage(i, wasRefused, x.client.refused(&x.histories[i], at, f, text, now), now)
+	a.replica = f == fate.ReadOnly && x.client.topology.Load().Single
+	met := x.client.refused(f, text, addr, x.request.slots[i], x.replicaOf(i) != nil, now)
+	return x.next(i, wasRefused, met)
 }
 
-// replaceStale calls [Client.replaceStale] for the error reply to the i-th command. It reports whether
-// that command, or one that is judged with it, has had the connections replaced.
+// next applies the rule for retries to the i-th command.
+func (x *retry) next(i int, because why, f attempt.Failure) attempt.Step {
+	if !f.Final {
+		x.client.hint()
+	}
+	a := &x.histories[i]
+	a.why, a.hops = because, 0
+	a.replica = a.replica && because == wasRefused
+	if replica := x.replicaOf(i); replica != nil && !slices.Contains(x.avoid, replica) {
+		x.avoid = append(x.avoid, replica)
+	}
+	return a.Next(f, x.client.cfg.RetryWindow)
+}
+
+// replaceStale replaces connections as [Client.replaceStale] does for the error reply to the i-th
+// command. It reports whether that command, or one that is judged with it, has had them replaced.
 func (x *retry) replaceStale(i int, f fate.Fate, text []byte) (replaced bool) {
 	p := x.request.places[i].trip.pool
 	if x.client.replaceStale(p, f, text, x.replicaOf(i) != nil, x.sent) {
@@ -90,45 +114,10 @@ func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replic
 	return p.Renew(sent)
 }
 
-// refused returns the outage of a command that the server has refused for now. It notes that of a
-// node. That of a slot begins when the command itself is refused first.
-func (c *Client) refused(h *history, at site, f fate.Fate, text []byte, now time.Time) outage {
-	h.replica = f == fate.ReadOnly && c.topology.Load().Single
-	since := h.since(at)
-	if at.addr != "" {
-		return c.outages.note(at, wire.ErrorCode(text), since, now)
-	}
-	if since.IsZero() {
-		since = now
-	}
-	return outage{site: at, Outage: attempt.Outage{Since: since}}
-}
-
-// siteOf returns the site of the outage that a refusal of the command belongs to.
-func siteOf(f fate.Fate, addr string, s class, slot int32) site {
-	if slot >= 0 && (f == fate.Unserved || f == fate.Nowhere || f == fate.TryAgain) {
-		return site{slot: slot}
-	}
-	return site{addr: addr, class: s}
-}
-
 // replicaOf returns the replica that the i-th command was sent to; nil if there is none.
 func (x *retry) replicaOf(i int) *node {
 	if t := x.request.places[i].trip; t != nil {
 		return t.replica
 	}
 	return nil
-}
-
-// inOutage applies the one rule for retries to a command that has met the outage.
-func (x *retry) inOutage(i int, because why, t outage, now time.Time) attempt.Step {
-	x.client.hint()
-	a := &x.histories[i]
-	a.why, a.hops, a.outage = because, 0, &t
-	a.replica = a.replica && because == wasRefused
-	replica := x.replicaOf(i)
-	if replica != nil && !slices.Contains(x.avoid, replica) {
-		x.avoid = append(x.avoid, replica)
-	}
-	return t.Next(replica != nil, now, x.budget, x.client.cfg.RetryWindow)
 }

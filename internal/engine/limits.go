@@ -71,16 +71,6 @@ const (
 	// looked at meanwhile.
 	DrainTime  = 5 * time.Second
 	drainCheck = 10 * time.Millisecond
-
-	// forgetOutage is after how long an outage that nobody has met any more counts as ended:
-	// nobody knows. sweepOutages is the least time between two searches for such outages, since
-	// each looks at all of them.
-	forgetOutage = time.Minute
-	sweepOutages = time.Second
-
-	// lasting is how long an outage that is still met must have lasted to be worth a line in
-	// the log. Calls wait for shorter ones by default.
-	lasting = time.Second
 )
 
 // The counts of the package.

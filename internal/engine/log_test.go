@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 )
@@ -46,46 +47,26 @@ func (b *logbook) lines() []string {
 	return strings.Split(strings.TrimSpace(b.text.String()), "\n")
 }
 
-// TestLogOfOutages: an outage is worth a line once it has lasted for a second and
-// somebody meets it still, and one when it is over. All of one node share them.
+// TestLogOfOutages: an outage is worth a line once it has lasted for a second and a command meets
+// it still, and one when it is over.
 func TestLogOfOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
-		all := outages{log: book.journal}
-		reads, writes := site{addr: "a:1", class: reading}, site{addr: "a:1", class: writing}
-
-		all.note(writes, "LOADING", time.Time{}, time.Now())
-		time.Sleep(lasting - 1)
-		all.note(writes, "LOADING", time.Time{}, time.Now())
-		all.note(reads, "LOADING", time.Time{}, time.Now())
-		require.Empty(t, book.lines(), "none has lasted for a second")
-
+		c := newClient(Config{}.withDefaults(), []string{"a:1"})
+		c.journal = book.journal
+		refused := func() { c.refused(fate.Down, []byte("LOADING x"), "a:1", 1, false, time.Now()) }
+		refused()
+		time.Sleep(time.Second - 1)
+		refused()
+		require.Empty(t, book.lines(), "it has not lasted for a second")
 		time.Sleep(time.Nanosecond)
-		all.note(reads, "LOADING", time.Time{}, time.Now())
-		require.Empty(t, book.lines(), "that of reads has not")
-		all.note(writes, "LOADING", time.Time{}, time.Now())
+		refused()
+		refused()
 		require.Equal(t, []string{`level=WARN msg=outage where="node a:1" for=1s commands=LOADING requests="are retried within RetryWindow, then fail at once"`}, book.lines())
-		time.Sleep(time.Minute - 2*time.Second)
-		all.note(reads, "LOADING", time.Time{}, time.Now())
-		all.note(writes, "LOADING", time.Time{}, time.Now())
-		all.succeeded("a:1", reading, all.events.Load())
-		require.Empty(t, book.lines(), "one line for all, and writes are refused still")
 		time.Sleep(time.Second)
-		all.succeeded("a:1", writing, all.events.Load())
-		require.Equal(t, []string{`level=INFO msg="outage over" where="node a:1" after=1m0s`}, book.lines())
-		require.Empty(t, all.at)
-
-		for range 2 {
-			all.note(site{addr: "b:2"}, "CLUSTERDOWN", time.Time{}, time.Now())
-			time.Sleep(2 * time.Second)
-		}
-		require.Equal(t, []string{`level=WARN msg=outage where="node b:2" for=2s commands=CLUSTERDOWN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
-		time.Sleep(2 * forgetOutage)
-		all.note(writes, "", time.Now().Add(-3*time.Second), time.Now())
-		require.Equal(t, []string{
-			`level=INFO msg="outage not met any more" where="node b:2" after=2m4s`,
-			`level=WARN msg=outage where="node a:1" for=3s commands="not sent" requests="are retried within RetryWindow, then fail at once"`,
-		}, book.lines())
+		c.answered("a:1", 1, false)
+		c.answered("a:1", 1, false)
+		require.Equal(t, []string{`level=INFO msg="outage over" where="node a:1" after=2s`}, book.lines())
 	})
 }
 

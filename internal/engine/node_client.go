@@ -107,7 +107,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		if !r.Said(saidIn(err)) { // the error is an element of a reply, and the command has run
 			return err
 		}
-		return withOutcome(c.client.cfg.Standalone, c.Address(), err)
+		return withOutcome(c.Address(), err)
 	})
 }
 

@@ -205,9 +205,6 @@ func (t *trip) info() redislanes.GroupInfo {
 	if t.HasError() || t.Failed() {
 		for i := range t.Len() {
 			reply, err := t.Reply(i)
-			if err == nil {
-				err = ambiguous(t.of.proxied, t.pool.Address(), reply)
-			}
 			became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
 		}
 	}

@@ -18,7 +18,7 @@ func (d *dedicatedAction) observed(ctx context.Context) (err error) {
 	err = errActionPanicked
 	defer func() {
 		info := redislanes.RequestInfo{
-			Took: c.now() - began, Commands: d.commands, Trips: d.history.tries, Retries: d.told.retries, Redirects: d.told.redirects,
+			Took: c.now() - began, Commands: d.commands, Trips: d.history.Tries, Retries: d.told.retries, Redirects: d.told.redirects,
 		}
 		if d.to != nil {
 			info.Addr = d.to.Address()
@@ -47,7 +47,7 @@ func (d *dedicatedAction) groups() *dedicatedGroups {
 	if d.told == nil || !d.client.tracesGroups() {
 		return nil
 	}
-	return &dedicatedGroups{d.told, d.to.Info(), d.history.tries, d.redirected}
+	return &dedicatedGroups{d.told, d.to.Info(), d.history.Tries, d.redirected}
 }
 
 // begin tells of commands that are about to be sent, in so many bytes, and returns what
@@ -73,7 +73,7 @@ func (g *dedicatedGroups) begin(commands [][]byte, bytes, asked int, probes bool
 			last := err
 			if err == nil {
 				reply, replies = resp.Cut(replies)
-				last = ambiguous(g.told.client.cfg.Standalone, "", reply)
+				last = nil
 			}
 			became.add(reply, last, probes)
 		}

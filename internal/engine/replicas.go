@@ -30,7 +30,6 @@ func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *no
 func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How) []*trip {
 	r.noteWritten()
 	first := e.used
-	e.now = c.outages.events.Load()
 	for i, slot := range r.slots {
 		if t.Primary(slot) == nil {
 			r.places[i].err = t.Map.NoOwnerError(slot)
@@ -39,7 +38,7 @@ func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How)
 		to := how
 		to.Replicas = !r.writesTo(slot)
 		p, replica := c.poolFor(t, slot, to, nil)
-		tr := e.tripTo(p, r, i, first, how)
+		tr := e.tripTo(p, r, i, first, how, false)
 		tr.replica = replica
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
@@ -49,11 +48,11 @@ func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How)
 }
 
 // tripTo returns the trip of this attempt, which are those from first on, that the i-th command
-// may join.
-func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How) *trip {
+// may join. Commands that go alone join those of their slot only.
+func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How, alone bool) *trip {
 	slow, slot := r.travelsSlow(i), int64(r.slots[i])
 	for _, t := range e.trips[first:e.used] {
-		if t.pool == p && t.Slow() == slow && (!how.BySlot || t.Key() == slot) {
+		if t.pool == p && t.Slow() == slow && t.Alone() == alone && (!how.BySlot && !alone || t.Key() == slot) {
 			if t.Key() < 0 {
 				t.SetKey(slot)
 			}
@@ -62,6 +61,7 @@ func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How) 
 	}
 	t := e.trip(p, r.arena)
 	t.SetSlow(slow)
+	t.SetAlone(alone)
 	t.SetKey(slot)
 	return t
 }
@@ -85,11 +85,12 @@ func (r *Request) writesTo(slot int32) bool {
 
 // isWrite tells whether the command may do more than read.
 func isWrite(cmd command.Command) bool {
-	switch classOfCommand(cmd) {
-	case keyless:
-		return cmd.Traits()&command.MayWrite != 0
-	case reading:
+	keys := cmd.Keys()
+	switch _, any := keys.Next(); {
+	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches:
 		return false
+	case !any:
+		return cmd.Traits()&command.MayWrite != 0
 	}
 	return true
 }

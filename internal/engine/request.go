@@ -24,7 +24,6 @@ type Request struct {
 	// the processor's cache by then. Side by side, they cost few cache misses.
 	execution *execution
 	clean     bool
-	proxied   bool // Config.Standalone is set: see ambiguous
 	probes    bool // see bridge.Probes
 	several   bool // there is a command with keys in several slots
 	places    []place
@@ -80,11 +79,9 @@ type trip struct {
 
 	replica *node // whose pool it is; nil: a primary's
 
-	judged   bool   // a retry has decided about its commands
-	commands []int  // which ones, for a retry
-	proves   class  // what its success proves, for outages
-	sent     uint64 // see outages.events
-	kept     bool   // a command's reply is in it, for retry.reclaim
+	judged   bool  // a retry has decided about its commands
+	commands []int // which ones, for a retry
+	kept     bool  // a command's reply is in it, for retry.reclaim
 
 	// For the observation, if somebody is told of the group.
 	told       bool            // of its beginning, and not yet of its end
@@ -107,7 +104,6 @@ type execution struct {
 	request   *Request
 	observed  *observation // nil: nobody is told
 	reclaimed int          // trips that are not among the used ones any more
-	now       uint64       // when trips that are made now are sent, see outages.events
 	table     *topology    // by which the last attempt was sent
 }
 
@@ -251,7 +247,7 @@ func (r *Request) undecodable(err error) error {
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
 // outcome returns the reply, also if it is an error, or why there is none. It is what became of
-// the i-th command in all its tries. There are both if the reply is of no use (see ambiguous).
+// the i-th command in all its tries.
 func (r *Request) outcome(i int) (reply []byte, err error) {
 	reply, err = r.lastTry(i)
 	if r.histories != nil {
@@ -269,11 +265,7 @@ func (r *Request) lastTry(i int) (reply []byte, err error) {
 	if p.trip == nil {
 		return nil, p.err
 	}
-	reply, err = p.trip.Reply(p.pos)
-	if err == nil && r.proxied {
-		err = ambiguous(true, r.Node(i), reply)
-	}
-	return reply, err
+	return p.trip.Reply(p.pos)
 }
 
 func (r *Request) command(i int) []byte {
@@ -322,7 +314,7 @@ func (e *execution) trip(p *nodepool.Node, arena []byte) *trip {
 	t := e.trips[e.used]
 	e.used++
 	t.pool, t.replica = p, nil
-	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, e.now
+	t.judged, t.commands = false, t.commands[:0]
 	t.told, t.retried, t.redirected = false, 0, 0
 	t.Reset(e.call, arena)
 	return t

@@ -34,12 +34,11 @@ type retry struct {
 	places    map[slots.NodeAddr]string // that redirects lead to, see placeOf
 	avoid     []*node                   // replicas that have not answered
 
-	unplaced []int         // commands that got no trip and were not judged yet
-	now      []int         // those of the next attempt, in order
-	later    []int         // those that wait until due, in order
-	due      time.Time     // unless later is empty
-	sent     time.Time     // when the last attempt was made
-	budget   time.Duration // what the context left when the first trip had ended with an error
+	unplaced []int     // commands that got no trip and were not judged yet
+	now      []int     // those of the next attempt, in order
+	later    []int     // those that wait until due, in order
+	due      time.Time // unless later is empty
+	sent     time.Time // when the last attempt was made
 
 	// The pools that replaced their connections because of the commands that are being judged.
 	replaced map[*nodepool.Node]bool
@@ -80,14 +79,13 @@ func (x *retry) begin(ctx context.Context) {
 	x.bySlot, x.byKey, x.places = make(map[int32]route), make(map[string]route), make(map[slots.NodeAddr]string)
 	x.replaced = make(map[*nodepool.Node]bool)
 	for i, p := range r.places {
-		x.histories[i].tries = 1
+		x.histories[i].Tries = 1
 		if p.trip == nil {
 			x.unplaced = append(x.unplaced, i)
 		} else {
 			p.trip.commands = append(p.trip.commands, i)
 		}
 	}
-	x.budget = timeLeft(ctx, r.began)
 }
 
 // wait returns when a trip has ended, when something is due, or at the
@@ -196,11 +194,11 @@ func (x *retry) keepOrder(commands []int) {
 		switch {
 		case c.Leads:
 			of := x.histories[c.Index+1]
-			a.why, a.to, a.outage, a.hops = of.why, of.to, of.outage, of.hops
+			a.why, a.to, a.hops, a.History = of.why, of.to, of.hops, of.History
 		case c.Early:
 			a.why = wasEarly
 		case c.Along:
-			a.outage = x.histories[c.Index-1].outage // how long it may go on is that one's, too
+			a.History = x.histories[c.Index-1].History // how long it may go on is that one's, too
 		}
 		if !c.Early {
 			continue
@@ -221,7 +219,7 @@ func (x *retry) schedule(commands []int, now time.Time) {
 	for k, i := range commands {
 		if x.steps[k] == attempt.Retry {
 			waits[x.request.slots[i]] = true
-			tries, left = max(tries, x.histories[i].met()), min(left, x.left(i, now))
+			tries, left = max(tries, x.histories[i].met()), min(left, x.histories[i].Left(now, x.client.cfg.RetryWindow))
 		}
 	}
 	if len(waits) > 0 {
@@ -244,14 +242,6 @@ func (x *retry) schedule(commands []int, now time.Time) {
 	slices.Sort(x.later)
 }
 
-// left returns how long the command may be sent again.
-func (x *retry) left(i int, now time.Time) time.Duration {
-	if t := x.histories[i].outage; t != nil {
-		return t.Left(now, x.client.cfg.RetryWindow)
-	}
-	return attempt.MaxBackoff
-}
-
 // send makes the next attempt.
 func (x *retry) send(ctx context.Context) {
 	r, e := x.request, x.execution
@@ -260,10 +250,10 @@ func (x *retry) send(ctx context.Context) {
 	asking := x.askingBounds()
 	x.reclaim()
 	first := e.used
-	e.now = x.client.outages.events.Load()
+	alone := x.aloneSlots()
 	for _, i := range x.now {
 		why := x.histories[i].why
-		x.histories[i].tries++
+		x.histories[i].Tries++
 		x.client.counters.count(why)
 		to, replica, asks, err := x.target(t, i)
 		if err != nil {
@@ -271,7 +261,8 @@ func (x *retry) send(ctx context.Context) {
 			x.unplaced = append(x.unplaced, i)
 			continue
 		}
-		tr := e.tripTo(to, r, i, first, How{})
+		x.histories[i].Alone = x.histories[i].Alone || slices.Contains(alone, r.slots[i])
+		tr := e.tripTo(to, r, i, first, How{}, x.histories[i].Alone)
 		tr.replica = replica
 		e.observed.count(why)
 		tr.count(why)
@@ -286,6 +277,17 @@ func (x *retry) send(ctx context.Context) {
 	x.sent = time.Now()
 	e.observed.nextAttempt(e.used - first)
 	e.send(ctx, e.trips[first:e.used], x.how.Sequential)
+}
+
+// aloneSlots returns the slots of the next commands that go over a connection which nobody shares.
+// The other commands for these slots go with them.
+func (x *retry) aloneSlots() (alone []int32) {
+	for _, i := range x.now {
+		if slot := x.request.slots[i]; slot >= 0 && x.histories[i].Alone {
+			alone = append(alone, slot)
+		}
+	}
+	return alone
 }
 
 // reclaim gives back trips of earlier attempts, once there are many: a call may try

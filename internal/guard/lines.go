@@ -22,9 +22,8 @@ var (
 	ConnClosed = define(slog.LevelDebug, "connection closed", "addr", "reason", "error")
 	Resized    = define(slog.LevelInfo, "pool resized", "addr", "from", "to", "reason", "saturation", "waiters")
 
-	Outage          = define(slog.LevelWarn, "outage", "where", "for", "commands", "requests")
-	OutageOver      = define(slog.LevelInfo, "outage over", "where", "after")
-	OutageForgotten = define(slog.LevelInfo, "outage not met any more", "where", "after")
+	Outage     = define(slog.LevelWarn, "outage", "where", "for", "commands", "requests")
+	OutageOver = define(slog.LevelInfo, "outage over", "where", "after")
 
 	SlotsMoved       = define(slog.LevelInfo, "slots moved", "slots", "shifts")
 	RefreshFailed    = define(slog.LevelWarn, "refresh failed", "failures", "error")

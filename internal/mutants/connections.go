@@ -129,8 +129,8 @@ var connections = []promise{
 	{"the log has a line for news only", []mutant{
 		{fault: "each failed dial is a line in the log", at: "internal/guard.Throttle.Due",
 			by: never("spacing"), tests: "./internal/guard TestThrottle"},
-		{fault: "each command that is refused for a moment is a line in the log", at: "internal/engine.outages.note",
-			by: never("lasting"), tests: "./internal/engine TestLogOfOutages"},
+		{fault: "each command that is refused for a moment is a line in the log", at: "internal/attempt.Refusals.Refused",
+			by: instead("now.Sub(node.since) >= lasting", "true"), tests: "./internal/attempt TestLogIsTold"},
 		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteMoved",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
 	}},

@@ -3,8 +3,8 @@ package main
 // outcomes are promises of what becomes of a command.
 var outcomes = []promise{
 	{"a command that may have run is not sent again", []mutant{
-		{fault: "a command whose reply was lost is sent again (go-redis)", at: "internal/attempt.Unanswered",
-			by: always("repeatable"), tests: "./pipeline TestCutAtEveryOffset"},
+		{fault: "a command whose reply was lost is sent again (go-redis)", at: "internal/attempt.History.Next",
+			by: never("!f.Repeatable || h.Alone"), tests: "./pipeline TestCutAtEveryOffset"},
 		{fault: "a blocking pipeline is repeated of which a part has run", at: "internal/engine.dedicatedAction.mayRepeat",
 			by: always("some"), tests: "./cluster TestBlockingPipelineIsNotRepeated"},
 		{fault: "a blocking pipeline is repeated that was lost", at: "internal/engine.sharedSeen.failed",
@@ -13,8 +13,6 @@ var outcomes = []promise{
 			by: instead("d.once", "true"), tests: "./cluster TestDedicatedEndsUnused"},
 		{fault: "an action that has written is performed again after a refusal", at: "internal/engine.dedicatedAction.follow",
 			by: instead("d.seen.wrote", "false"), tests: "./cluster TestAnActionThatWroteFollowsRedirectsOnly"},
-		{fault: "a script's own error is repeated over a proxy", at: "internal/attempt.Unanswered",
-			by: never("madeUp"), tests: "./cluster TestUnlistedIsRepeatedIfSafe"},
 	}},
 	{"an unknown outcome is reported as unknown", []mutant{
 		{fault: "unknown outcomes are reported as not sent", at: "internal/wire.Batch.Reply",
@@ -37,8 +35,6 @@ var outcomes = []promise{
 	{"an error reply decides whether a command ran", []mutant{
 		{fault: "an error inside a script of Valkey 9 is taken for a refusal", at: "internal/fate.fromScript",
 			by: never("scriptPlace"), tests: "./internal/fate TestOf"},
-		{fault: "what a proxy makes up is taken for the server's word", at: "internal/engine.ambiguousText",
-			by: always("proxied"), tests: "./cluster TestFates"},
 	}},
 	{"only refused commands are sent again", []mutant{
 		{fault: "a refused command takes the others with it once more", at: "internal/engine.retry.judgeAll",

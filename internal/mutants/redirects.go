@@ -34,7 +34,7 @@ var redirects = []promise{
 		{fault: "a circle of redirects is followed without a wait", at: "internal/engine.retry.follow",
 			by: always("a.hops < mostRedirects"), tests: "./cluster TestCircleOfRedirects/MOVED$"},
 		{fault: "redirects make the next wait longer", at: "internal/engine.history.met",
-			by: instead("h.tries-h.followed", "h.tries"), tests: "./cluster TestCircleOfRedirects/MOVED$"},
+			by: instead("h.Tries-h.followed", "h.Tries"), tests: "./cluster TestCircleOfRedirects/MOVED$"},
 	}},
 	{"redirects wait for nothing and cost little", []mutant{
 		{fault: "a caller waits for each silent node in turn", at: "internal/wire.Call.Read",

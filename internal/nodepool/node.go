@@ -57,10 +57,30 @@ func (s *server) Address() string { return s.addr }
 
 // Submit sends the batch over a connection, or queues it until one is free, or
 // fails it; it does not block. See wire.Submitter for mine.
-func (n *Node) Submit(b *wire.Batch) (mine bool) { return n.main.access.submit(b) }
+func (n *Node) Submit(b *wire.Batch) (mine bool) {
+	p, err := n.main, error(nil)
+	if b.Alone() && p.shared() {
+		p, err = n.dedicatedPool()
+	}
+	if err != nil {
+		b.Fail(n.addr, err)
+		return false
+	}
+	return p.access.submit(b)
+}
 
 // Abandon gives up waiting for a batch that was submitted.
-func (n *Node) Abandon(b *wire.Batch, cause error) { n.main.abandon(b, cause) }
+func (n *Node) Abandon(b *wire.Batch, cause error) {
+	p := n.main
+	if b.Alone() {
+		n.mu.Lock()
+		if n.dedicated != nil {
+			p = n.dedicated
+		}
+		n.mu.Unlock()
+	}
+	p.abandon(b, cause)
+}
 
 // Dedicate waits for a connection, or dials one. It is its user's until it is
 // returned. The error wraps redislanes.ErrNotSent.

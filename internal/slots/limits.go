@@ -1,7 +1,5 @@
 package slots
 
-import "time"
-
 // The limits of what a server may tell of its cluster.
 const (
 	// maxServers bounds the nodes of one range of slots, and the replicas or Sentinels that a
@@ -32,7 +30,3 @@ const (
 	// maxShown is how much of a malformed reply goes to errors.
 	maxShown = 12
 )
-
-// oldTable is the age at which a table no longer proves that a slot has no owner: by then the slot may
-// have got one, of which nobody was asked. Calls for a slot without an owner ask for maps more often.
-const oldTable = 2 * time.Second

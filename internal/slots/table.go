@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
-	"time"
 )
 
 // NoOwner marks a slot that no node serves in a table of owners.
@@ -31,9 +30,6 @@ type Table[N Node] struct {
 	Map      *Map          // the map that is in use; owner differs by what MOVED has taught since
 	Version  uint64        // changes whenever a slot gets another owner
 	learned  bool          // MOVED has taught something since
-
-	lost map[int]time.Time // since when slots have had no owner; MOVED may have taught one since
-	made time.Time         // when Follows was called
 
 	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
 	homeReplica N      // the same for those that go to replicas; nil if there are none
@@ -207,34 +203,12 @@ func (t *Table[N]) MovesSince(before *Table[N]) []Move[N] {
 	return moves
 }
 
-// Follows sets t's Version: that of before, and one more if any slot has another owner. Slots that
-// have no owner in t, and had one in before, are lost now.
-func (t *Table[N]) Follows(before *Table[N], now time.Time) {
+// Follows sets t's Version: that of before, and one more if any slot has another owner.
+func (t *Table[N]) Follows(before *Table[N]) {
 	t.Version = before.Version
 	if t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {
 		t.Version++
 	}
-	t.made, t.lost = now, make(map[int]time.Time)
-	for slot, owner := range t.Owner {
-		if owner != NoOwner {
-			continue
-		}
-		since, ok := before.lost[slot]
-		if !ok || before.Owner[slot] != NoOwner {
-			since = now
-		}
-		t.lost[slot] = since
-	}
-}
-
-// Lost returns since when the slot has had no owner; now if t does not know, or if it is so old that the slot
-// may have an owner again. Slot 0 stands for a command without a key: it has no node only if no slot has one.
-func (t *Table[N]) Lost(slot int32, now time.Time) time.Time {
-	slot = max(slot, 0)
-	if since, ok := t.lost[int(slot)]; ok && t.Owner[slot] == NoOwner && now.Sub(t.made) < oldTable {
-		return since
-	}
-	return now
 }
 
 // Primary returns the owner of the slot, or the node of commands without a key;

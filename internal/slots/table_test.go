@@ -2,7 +2,6 @@ package slots
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -109,38 +108,4 @@ func TestReplicaOfASlot(t *testing.T) {
 	for _, addr := range []string{"a", "b", "c"} {
 		require.InDelta(t, Count/3, share[addr], 1)
 	}
-}
-
-// TestLost: a slot is lost since the first map without an owner for it, whatever is lost later. If it
-// had an owner in between, it is lost since the next map without one.
-func TestLost(t *testing.T) {
-	t.Parallel()
-	a := &server{addr: "a"}
-	at := func(s int64) time.Time { return time.Unix(s, 0) }
-	table := NewTable(nil, func(string) *server { return a })
-	now := int64(0)
-	next := func(first, last uint16) {
-		before := table
-		table = NewTable(NewMap([]Range{{First: first, Last: last, Nodes: []NodeAddr{{Addr: "a"}}}}, NodesReply{}), func(string) *server { return a })
-		now++
-		table.Follows(before, at(now))
-	}
-	lost := func(slot int32) int64 { return table.Lost(slot, at(now)).Unix() }
-	next(10, Count-1)
-	require.EqualValues(t, 1, lost(9))
-	next(20, Count-1)
-	require.EqualValues(t, 1, lost(9))
-	require.EqualValues(t, 1, lost(NoKey), "slot 0 stands for it")
-	require.EqualValues(t, 2, lost(19))
-	table = table.WithOwners([]Move[*server]{{Slot: 9, To: a}})
-	require.EqualValues(t, 2, lost(9), "MOVED has taught an owner")
-	next(20, Count-1)
-	require.EqualValues(t, 3, lost(9))
-	require.EqualValues(t, 1, lost(8))
-	now++
-	require.EqualValues(t, 4, lost(20), "it has an owner, as far as the table knows")
-	now += 2
-	require.EqualValues(t, 6, lost(8), "the table is too old to tell")
-	next(20, Count-1)
-	require.EqualValues(t, 1, lost(8), "the next one knows")
 }

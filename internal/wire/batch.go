@@ -20,6 +20,7 @@ type Batch struct {
 	runs  []span // parts of arena, neighbours merged
 	key   int64  // for strategies; negative: none
 	slow  bool   // travels on lanes for slow commands, where there are any
+	alone bool   // travels over a connection that no other batch uses meanwhile
 
 	uncounted bool // such as a PING: no [Load] and no [ErrorCount] counts it
 
@@ -51,6 +52,7 @@ type Batch struct {
 	hasError  atomic.Bool // it is complete, with an error or without all replies
 	done      bool
 	abandoned bool
+	due       bool // the reply behind the last one was the lane's next when the lane ended
 
 	listSurplus Surplus // of runs, ends and replies
 
@@ -88,6 +90,13 @@ func (b *Batch) SetSlow(slow bool) { b.slow = slow }
 
 // Slow reports whether the batch holds slow commands.
 func (b *Batch) Slow() bool { return b.slow }
+
+// SetAlone says whether the batch travels over a connection that no other batch uses meanwhile,
+// before it is submitted. Reset has it share one.
+func (b *Batch) SetAlone(alone bool) { b.alone = alone }
+
+// Alone reports whether the batch shares no connection.
+func (b *Batch) Alone() bool { return b.alone }
 
 // Measure makes it known, once the batch is complete, how long it took since the
 // given time, which is one of [Now]. It must be called before the batch is submitted;
@@ -178,6 +187,10 @@ func (b *Batch) Reply(i int) ([]byte, error) {
 	}
 	return nil, b.notSent
 }
+
+// Due reports whether the connection ended while the i-th command's reply was the next one that it
+// owed. The server, or what is in front of it, may have ended the connection because of that command.
+func (b *Batch) Due(i int) bool { return b.due && i == len(b.replies) }
 
 // Events returns the [Owner].Events of the lane that has taken the batch; nil if none has. Only
 // the goroutine that has submitted the batch may call it.

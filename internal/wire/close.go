@@ -86,6 +86,9 @@ func (l *Lane) settle() {
 	l.oldest, l.head, l.tail = nil, nil, nil
 	l.wbuf, l.spare = nil, nil
 	l.mu.Unlock()
+	if first != nil && !first.done {
+		first.due = true
+	}
 	for b := first; b != nil; b = b.next {
 		if !b.done {
 			b.fail(l.addr, err, b.handedAt(handed))

@@ -63,21 +63,6 @@ func (s *stage) script(key string) result {
 	return s.cmd(2*time.Second, "EVAL", "return redis.call('GET', KEYS[1])", 1, key)
 }
 
-// TestLoadingAmongWatches: a node that loads its data lets keys be watched. That gives reads
-// no new window.
-func TestLoadingAmongWatches(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		s.dedicated(time.Second, s.key(0, 0)).ok(soon)
-		s.inside(0).Loading(time.Minute)
-		s.get(2*time.Second, s.key(0, 0)).failed(window + 100*time.Millisecond)
-		s.repeat(3*time.Second, 50*time.Millisecond, func() {
-			s.watch(s.key(0, 0))
-			s.get(2*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused)
-		})
-	})
-}
-
 // TestNobodysSlot: commands for a slot without an owner fail at once behind the window, and
 // others succeed.
 func TestNobodysSlot(t *testing.T) {
