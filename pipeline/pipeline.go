@@ -64,7 +64,6 @@ type Pipeline struct {
 	how     engine.How
 	capture capture
 	counts  []count
-	surplus wire.Surplus // of counts
 
 	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
@@ -78,10 +77,8 @@ type Reply = cluster.Reply
 // Reset empties the pipeline. Its earlier replies become invalid.
 func (p *Pipeline) Reset() {
 	p.list.Reset()
-	if clear(p.counts); p.surplus.Used(len(p.counts), cap(p.counts), wire.KeptCommands) {
-		p.counts = nil
-	}
-	p.counts = p.counts[:0]
+	clear(p.counts)
+	p.counts = wire.Kept(p.counts, wire.KeptCommands)
 	p.lastKey, p.lastAt = fullKey{}, 0
 }
 

@@ -44,8 +44,7 @@ type Request struct {
 
 	grouper slots.Grouper
 	groups  []int32
-	numbers []int32      // of groups, for splitSlow
-	surplus wire.Surplus // of arena
+	numbers []int32 // of groups, for splitSlow
 
 	began time.Time // when the first command ended that had to be sent again
 	took  time.Duration
@@ -109,8 +108,8 @@ type execution struct {
 
 // Reset makes the Request empty. Replies got from it before are invalid.
 func (r *Request) Reset() {
-	if r.surplus.Used(len(r.arena), cap(r.arena), wire.KeptBytes) {
-		*r = Request{execution: r.execution} // what a large request needed, and the ones after it did not
+	if cap(r.arena) > wire.KeptBytes {
+		*r = Request{execution: r.execution}
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.histories, r.probes = false, nil, false

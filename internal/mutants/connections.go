@@ -98,7 +98,7 @@ var connections = []promise{
 	}},
 	{"buffers are bounded", []mutant{
 		{fault: "idle lanes keep large buffers", at: "internal/wire.Lane.Watch",
-			by: drop("shrink"), tests: "./internal/wire TestWriteBuffersShrink"},
+			by: drop("Kept"), tests: "./internal/wire TestWriteBuffersShrink"},
 		{fault: "lanes copy commands without bounds", at: "internal/nodepool.Pool.ownerOf",
 			by: drop("MaxQueued"), tests: "./internal/nodepool TestLanesAreBoundedByBytes"},
 	}},

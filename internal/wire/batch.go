@@ -39,8 +39,7 @@ type Batch struct {
 
 	// The fields that are used when replies arrive are on two cache lines. With many callers they have
 	// left the processor's cache by then.
-	ends    []int   // for each command, the bytes of the batch up to its end
-	surplus Surplus // of buf
+	ends []int // for each command, the bytes of the batch up to its end
 
 	// The lane's replyMu guards these until the batch is done or abandoned.
 	answered  int // replies that arrived, also after the batch was abandoned
@@ -54,8 +53,6 @@ type Batch struct {
 	abandoned bool
 	due       bool // the reply behind the last one was the lane's next when the lane ended
 
-	listSurplus Surplus // of runs, ends and replies
-
 	began   time.Duration // when it was enqueued, see Now; 0 unless it is timed
 	handed  int           // how many commands were handed to the socket whole, if err is set
 	unknown error         // err with ErrUnknownOutcome
@@ -65,15 +62,9 @@ type Batch struct {
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
-	if b.surplus.Used(len(b.buf), cap(b.buf), KeptBytes) {
-		b.buf = nil
-	}
-	if b.listSurplus.Used(len(b.ends), cap(b.ends), KeptCommands) {
-		b.runs, b.ends, b.replies = nil, nil, nil
-	}
 	*b = Batch{
-		call: call, arena: arena, key: -1, surplus: b.surplus, listSurplus: b.listSurplus,
-		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
+		call: call, arena: arena, key: -1, buf: Kept(b.buf, KeptBytes),
+		runs: Kept(b.runs, KeptCommands), ends: Kept(b.ends, KeptCommands), replies: Kept(b.replies, KeptCommands),
 	}
 }
 

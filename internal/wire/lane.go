@@ -80,8 +80,7 @@ type Lane struct {
 	settled  bool
 
 	// Owned by the role of the writer.
-	spare   []byte
-	surplus Surplus // of it
+	spare []byte
 
 	// replyMu guards the FIFO that the reader has taken and the replies of all
 	// batches; never held across I/O. It is taken before mu.
@@ -249,7 +248,7 @@ func (l *Lane) Watch() {
 		l.reader = background
 	}
 	if idle && !l.writing {
-		l.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)
+		l.wbuf, l.spare = Kept(l.wbuf, minReadBuffer), Kept(l.spare, minReadBuffer)
 	}
 	l.mu.Unlock()
 	switch {

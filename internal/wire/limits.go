@@ -42,10 +42,6 @@ const (
 
 // All counts.
 const (
-	// SpareUses is how many uses in a row must have needed less than a quarter of a memory that
-	// is larger than what is kept, until it is given up: large uses often alternate with small.
-	SpareUses = 8
-
 	// maxWrites is how many times a caller writes at most: it has its own deadline, and
 	// others that keep the lane busy must not hold it up.
 	maxWrites = 16
@@ -65,10 +61,9 @@ const (
 
 // All sizes, in bytes if nothing else is said.
 const (
-	// KeptBytes, and KeptCommands of a batch's commands, are how much memory is kept for the
-	// next use however little that needs: less costs more to allocate again than to keep.
-	KeptBytes    = 64 << 10
-	KeptCommands = 4096
+	// KeptBytes, and KeptCommands of a batch's commands, are how much memory is kept for the next use.
+	KeptBytes    = 1 << 20
+	KeptCommands = 16 << 10
 
 	// A read buffer grows from minReadBuffer to maxReadBuffer while reads fill it, and is
 	// given up when the lane is quiet.
@@ -107,29 +102,10 @@ const (
 	radixLine = 4 << 10
 )
 
-// A Surplus counts the uses in a row of a memory that is larger than may be kept, and that
-// needed less than a quarter of it. It is for memory with one owner, which may need as much
-// again. What goes to a sync.Pool is given up at once: nobody knows what the next user needs.
-type Surplus int
-
-// Used notes a use of the memory that has the given size. It reports whether the memory is
-// to be given up. One of at most keep never is.
-func (s *Surplus) Used(need, size, keep int) (giveUp bool) {
-	switch {
-	case size <= keep: // it says nothing of the other one of two that are used in turn
-		return false
-	case need >= size/4:
-		*s = 0
-		return false
-	}
-	*s++
-	return *s >= SpareUses
-}
-
-// shrink gives up a large buffer of a lane that is quiet.
-func shrink(buf []byte) []byte {
-	if cap(buf) > KeptBytes {
+// Kept returns the memory for its next use, empty; nil if it is for more than most elements.
+func Kept[T any](memory []T, most int) []T {
+	if cap(memory) > most {
 		return nil
 	}
-	return buf
+	return memory[:0]
 }

@@ -111,30 +111,22 @@ func BenchmarkShared(b *testing.B) {
 	}
 }
 
-// What a batch has grown for one large reply it gives back when the next ones
-// are small, but not from one large reply to the next.
-func TestReplyBuffersShrink(t *testing.T) {
-	large := strings.Repeat("x", 1<<20)
-	l := dial(t, scripted(t, (*peer).echo))
+// TestBatchesShrink: what a large batch needed is given back.
+func TestBatchesShrink(t *testing.T) {
 	b := new(Batch)
-	echo := func(text string) int {
-		b.fill(NewCall(), []string{"ECHO", text})
-		RoundTrip(within(t, patience), l, b)
-		reply, err := b.Reply(0)
-		require.NoError(t, err)
-		require.Greater(t, len(reply), len(text))
-		return cap(b.buf)
+	fill := func(n int) int {
+		b.Reset(NewCall(), make([]byte, 2*n))
+		for i := range n {
+			b.Add(2*i, 2*i+1)
+			b.replies = append(b.replies, i)
+		}
+		b.buf = append(b.buf, make([]byte, 100*n)...)
+		return cap(b.ends) + cap(b.runs) + cap(b.replies) + cap(b.buf)/100
 	}
-	require.Greater(t, echo(large), 1<<20)
-	require.Greater(t, echo(large), 1<<20)
-	for range SpareUses {
-		require.Greater(t, echo("small"), 1<<20, "not at once")
-		echo(large)
-	}
-	for range SpareUses {
-		echo("small")
-	}
-	require.Less(t, echo("small"), 1<<10)
+	require.Greater(t, fill(100_000), 300_000)
+	require.Less(t, fill(100), 10_000)
+	require.Greater(t, fill(5000), 15_000)
+	require.Greater(t, fill(1), 15_000)
 }
 
 // buffers is what the lane keeps for writing.
@@ -147,37 +139,26 @@ func (l *Lane) buffers() int {
 	return cap(l.wbuf) + cap(l.spare)
 }
 
-// What a lane needed once for a large write it gives back: when it is idle, and
-// when small writes follow. Large ones find it again.
+// TestWriteBuffersShrink: what a lane needed for a large write it gives back, and when it is idle all that it grew by.
 func TestWriteBuffersShrink(t *testing.T) {
-	large := strings.Repeat("x", 2<<20)
 	l := dial(t, scripted(t, (*peer).echo))
-	echo := func(text string) {
-		b := newTrip([]string{"ECHO", text})
+	echo := func(size int) {
+		b := newTrip([]string{"ECHO", strings.Repeat("x", size)})
 		RoundTrip(within(t, patience), l, b)
 		_, err := b.Reply(0)
 		require.NoError(t, err)
 		until(t, "the writer is done", l.idleWriter)
 	}
 	quieten(t, l)
-	echo(large)
-	require.Greater(t, l.buffers(), 2<<20)
-	for range SpareUses {
-		echo("small")
-		echo(large)
-	}
-	require.Greater(t, l.buffers(), 2<<20, "not between large ones")
-	for range 2 * SpareUses {
-		echo("small")
+	for range 2 {
+		echo(2 * KeptBytes)
 	}
 	require.LessOrEqual(t, l.buffers(), 2*KeptBytes)
-
-	quieten(t, l)
-	echo(large)
-	require.Greater(t, l.buffers(), 2<<20)
+	echo(KeptBytes / 4)
+	require.Greater(t, l.buffers(), KeptBytes/4)
 	until(t, "the reply is delivered", func() bool { return l.InFlight() == 0 })
 	l.Watch()
-	require.LessOrEqual(t, l.buffers(), 2*KeptBytes)
+	require.LessOrEqual(t, l.buffers(), 2*minReadBuffer)
 }
 
 // The reader that sits in an idle lane's read does not keep what it grew by.
@@ -207,28 +188,6 @@ func TestIdleReaderShrinks(t *testing.T) {
 func begunAgain(b *Batch) *Batch {
 	b.fill(b.call, []string{"HGETALL", "1"})
 	return b
-}
-
-// A batch of many commands is no reason either.
-func TestBatchesOfManyCommandsShrink(t *testing.T) {
-	b := new(Batch)
-	fill := func(n int) {
-		b.Reset(NewCall(), make([]byte, 2*n))
-		for i := range n {
-			b.Add(2*i, 2*i+1)
-			b.replies = append(b.replies, i)
-		}
-	}
-	fill(100_000)
-	for range SpareUses {
-		fill(1)
-		fill(100_000)
-	}
-	require.Greater(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 300_000)
-	for range SpareUses + 2 {
-		fill(1)
-	}
-	require.Less(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 3*KeptCommands)
 }
 
 // A lane is not filled without bounds, but takes what finds it empty.

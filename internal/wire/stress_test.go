@@ -263,7 +263,7 @@ func TestLargePipelinesDoNotDeadlock(t *testing.T) {
 			until(t, "the quiet lane gives large buffers back", func() bool {
 				l.Watch()
 				quieten(t, l)
-				return l.buffers() <= 2*KeptBytes
+				return l.buffers() <= 2*minReadBuffer
 			})
 		})
 	}

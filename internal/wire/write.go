@@ -28,17 +28,9 @@ func (l *Lane) write() {
 			go l.writeBlocking(buf, n)
 			return
 		}
-		l.keep(buf)
+		l.spare = Kept(buf, KeptBytes)
 	}
 	go l.write()
-}
-
-// keep makes buf the spare buffer, but for a large one that was not needed for long.
-func (l *Lane) keep(buf []byte) {
-	if l.surplus.Used(len(buf), cap(buf), KeptBytes) {
-		buf = nil
-	}
-	l.spare = buf
 }
 
 // takeOutput swaps the buffers. All of the result counts as handed to the
@@ -91,7 +83,7 @@ func (l *Lane) writeBlocking(buf []byte, from int) {
 		l.progress.Add(1) // room for it became free: the other side takes bytes
 	}
 	_ = l.conn.SetWriteDeadline(time.Time{})
-	l.keep(buf)
+	l.spare = Kept(buf, KeptBytes)
 	l.write()
 }
 
