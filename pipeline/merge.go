@@ -91,7 +91,6 @@ type waiter struct {
 // hit waits, or until another goroutine takes over the hits that wait.
 type mergedKey struct {
 	counters *Counters
-	stripe   *stripe
 	name     fullKey
 	hash     uint64
 	other    *mergedKey // the next one of the stripe
@@ -103,6 +102,8 @@ type mergedKey struct {
 	p   *Pipeline
 	run func()
 }
+
+func (k *mergedKey) stripe() *stripe { return k.counters.stripe(k.hash) }
 
 // wait has the hit wait on its key.
 func (c *Counters) wait(hash uint64, w *waiter) {
@@ -121,7 +122,7 @@ func (c *Counters) wait(hash uint64, w *waiter) {
 // startLocked starts a goroutine for a key, with hits that wait on it.
 func (c *Counters) startLocked(s *stripe, hash uint64, name fullKey, waiting []*waiter) *mergedKey {
 	k := c.keys.Get().(*mergedKey)
-	k.stripe, k.hash, k.name, k.other, k.gone = s, hash, name, s.keys, false
+	k.hash, k.name, k.other, k.gone = hash, name, s.keys, false
 	k.waiting = append(k.waiting, waiting...)
 	s.keys = k
 	c.inside.Stay()
@@ -143,10 +144,11 @@ func (k *mergedKey) deliver() {
 // gather lets others run while hits on the key keep coming: callers that were told their totals have more. With
 // 100 callers on one key, 90 hits travel together, and 43 without it.
 func (k *mergedKey) gather() {
+	s := k.stripe()
 	for seen, i := -1, 0; i < mostYields; i++ {
-		k.stripe.mu.Lock()
+		s.mu.Lock()
 		n := len(k.waiting)
-		k.stripe.mu.Unlock()
+		s.mu.Unlock()
 		if n == seen {
 			return
 		}
@@ -158,9 +160,9 @@ func (k *mergedKey) gather() {
 // take takes the hits that wait and can travel as one INCRBY, which ends at the latest deadline, zero for none.
 // If no hit waits, the stripe has the key no more.
 func (k *mergedKey) take() (x count, until time.Time) {
-	c := k.counters
-	k.stripe.mu.Lock()
-	defer k.stripe.mu.Unlock()
+	s := k.stripe()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	endless, rest := false, k.waiting[:0]
 	for _, w := range k.waiting {
 		if !fits(x.by, w.by) {
@@ -179,14 +181,13 @@ func (k *mergedKey) take() (x count, until time.Time) {
 	clear(k.waiting[len(rest):])
 	k.waiting = rest
 	if len(k.out) == 0 {
-		k.stripe.removeLocked(k)
+		s.removeLocked(k)
 		return count{}, time.Time{}
 	}
 	k.sent = time.Now()
 	if endless {
 		until = time.Time{}
 	}
-	x.key, x.belief = k.name, c.expiries.belief(k.hash, c.client.Owners(), x.ttl)
 	return x, until
 }
 
@@ -202,8 +203,10 @@ func fits(sum, by int64) bool {
 	return true
 }
 
+// send sends a count of the key until then, zero for as long as the Counters live.
 func (k *mergedKey) send(x count, until time.Time) {
 	c := k.counters
+	x.key, x.belief = k.name, c.expiries.belief(k.hash, c.client.Owners(), x.ttl)
 	ctx := c.life
 	if !until.IsZero() {
 		own := c.deadlines.Begin(ctx, until)
@@ -219,10 +222,10 @@ func (k *mergedKey) send(x count, until time.Time) {
 // tell tells the hits that traveled: the count's total is that of the last one, and each one before it has what
 // the next one has, less what that one added. It reports whether the goroutine still has the key.
 func (k *mergedKey) tell() (goesOn bool) {
-	x := &k.p.counts[0]
+	s, x := k.stripe(), &k.p.counts[0]
 	total := x.total
-	k.stripe.mu.Lock()
-	defer k.stripe.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, w := range slices.Backward(k.out) {
 		if h := w.hit; h != nil {
 			h.Total, h.Err = x.of(total, h.TTL)
@@ -258,7 +261,7 @@ func (k *mergedKey) wake(goesOn bool) {
 // end ends the goroutine.
 func (k *mergedKey) end() {
 	c := k.counters
-	k.stripe, k.name, k.other = nil, fullKey{}, nil
+	k.name, k.other = fullKey{}, nil
 	if k.p.Reset(); max(cap(k.waiting), cap(k.out)) <= wire.KeptCommands {
 		c.keys.Put(k)
 	}

@@ -18,7 +18,7 @@ type fleet struct {
 	Service   time.Duration `json:"service"` // of the node for one INCRBY with its EXPIRE, one after the other
 }
 
-const mostBeside = 8 // as package pipeline has it
+const mostBeside = 8 // as Counters have for calls of several hits
 
 // A fleetRun is what became of it.
 type fleetRun struct {
