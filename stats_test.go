@@ -16,11 +16,11 @@ func TestSaturation(t *testing.T) {
 	}{
 		{redislanes.PoolStats{}, 0},
 		{redislanes.PoolStats{Kind: "laned"}, 0},
-		{redislanes.PoolStats{Kind: "fixed", Size: 4, InUse: 4}, 1},
-		{redislanes.PoolStats{Kind: "fixed", Size: 4, Open: 8, InUse: 6}, 1},
-		{redislanes.PoolStats{Kind: "laned", Size: 1, Capacity: 1024, InFlight: 1500, LaneInFlight: []int{1024, 476}}, 1},
-		{redislanes.PoolStats{Kind: "adaptive", Size: 8, Target: 4, InUse: 2}, 0.25},
-		{redislanes.PoolStats{Kind: "laned", Size: 2, InUse: 2, Capacity: 2048, InFlight: 512, SlowInFlight: 1024}, 0.25},
+		{redislanes.PoolStats{Kind: "fixed", Size: 4, InUse: 4, Capacity: 4}, 1},
+		{redislanes.PoolStats{Kind: "fixed", Size: 4, Open: 8, InUse: 6, Capacity: 4}, 1},
+		{redislanes.PoolStats{Kind: "laned", Size: 1, Capacity: 1024, LaneInFlight: []int{1024, 476}}, 1},
+		{redislanes.PoolStats{Kind: "adaptive", Size: 8, InUse: 2, Capacity: 8}, 0.25},
+		{redislanes.PoolStats{Kind: "laned", Size: 2, InUse: 4, Capacity: 2048, LaneInFlight: []int{512, 0}, SlowLaneInFlight: []int{1024}}, 0.25},
 	} {
 		require.Equal(t, c.want, c.stats.Saturation(), "%+v", c.stats)
 	}

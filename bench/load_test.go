@@ -120,7 +120,9 @@ func (l *load) connected() bool {
 }
 
 // settled reports whether the pool has the connections that it wants.
-func settled(s redislanes.PoolStats) bool { return s.Open >= s.Target }
+func settled(s redislanes.PoolStats) bool {
+	return s.Open >= s.Size || s.Kind == "adaptive" && s.Open > 0
+}
 
 // run sends n requests, shared out among the callers as they get to them, and
 // notes every stride-th latency: that of request i*stride at index i.

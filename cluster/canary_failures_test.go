@@ -154,7 +154,7 @@ func exhaust(t *testing.T, mine *coalMine, config cluster.Config) {
 		set := func() error { return client.Do(ctx, radix.Cmd(nil, "SET", "canary-key", "canary-value")) }
 		errs := make(chan error, 2)
 		go func() { errs <- set() }()
-		until(t, ctx, "the connection is in use", func() bool { return inPool(client).InFlight == 1 })
+		until(t, ctx, "the connection is in use", func() bool { return inPool(client).InUse == 1 })
 		hanging := 1
 		if name != "fail fast" {
 			hanging = 2

@@ -320,7 +320,7 @@ func rotateUnderLoad(t *testing.T, ctx context.Context, client *cluster.Client, 
 	r.password.Store("canary-2")
 	// A dial that began before may have had the old password.
 	until(t, ctx, "the end of earlier dials", func() bool {
-		return !slices.ContainsFunc(client.Stats().Nodes, func(n redislanes.NodeStats) bool { return n.Pool.Dialing > 0 })
+		return !slices.ContainsFunc(client.Stats().Nodes, func(n redislanes.NodeStats) bool { return n.Pool.Kind != "adaptive" && n.Pool.Open < n.Pool.Size })
 	})
 	dials, failed := dialled(client)
 	r.disconnect(t, ctx)

@@ -69,13 +69,26 @@ func stat(t *testing.T, ctx context.Context, n *servers.Node, command string) in
 	return calls
 }
 
-// stats returns the sum over the nodes.
-func stats(c *cluster.Client) (sum redislanes.PoolStats) {
+// load is batches in flight on lanes, dedicated connections that have a user, and waiters.
+type load struct{ InFlight, SlowInFlight, Dedicated, Waiters int }
+
+func (l *load) add(p redislanes.PoolStats) {
+	l.InFlight += p.InFlight()
+	l.Waiters += p.Waiters
+	l.Dedicated += p.InUse
+	for _, n := range p.LaneInFlight {
+		l.Dedicated -= min(n, 1)
+	}
+	for _, n := range p.SlowLaneInFlight {
+		l.Dedicated -= min(n, 1)
+		l.SlowInFlight += n
+	}
+}
+
+// stats returns the sum over the nodes, which have laned pools.
+func stats(c *cluster.Client) (sum load) {
 	for _, n := range c.Stats().Nodes {
-		sum.InFlight += n.Pool.InFlight
-		sum.SlowInFlight += n.Pool.SlowInFlight
-		sum.Dedicated += n.Pool.Dedicated
-		sum.Waiters += n.Pool.Waiters
+		sum.add(n.Pool)
 	}
 	return sum
 }

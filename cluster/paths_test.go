@@ -46,11 +46,9 @@ func newPathTest(t *testing.T) *pathTest {
 	f := newFake(t)
 	f.answer = func(w io.Writer, cmd []string) bool {
 		if strings.EqualFold(cmd[0], p.command.Load().(string)) {
-			dedicated := p.pool.Stats().Dedicated
-			for _, n := range p.client.Stats().Nodes {
-				dedicated += n.Pool.Dedicated
-			}
-			p.dedicated.Store(dedicated > 0)
+			sum := stats(p.client)
+			sum.add(p.pool.Stats())
+			p.dedicated.Store(sum.Dedicated > 0)
 		}
 		reply := "-ERR answered\r\n"
 		if cmd[0] == "PING" {

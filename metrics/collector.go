@@ -99,12 +99,8 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *red
 			c.samples[&slowInFlightMetric].send(ch, float64(n), node, role, strconv.Itoa(lane))
 		}
 	}
-	c.samples[&resizesMetric].send(ch, float64(s.Grows), node, role, s.Kind, "grow")
-	c.samples[&resizesMetric].send(ch, float64(s.Shrinks), node, role, s.Kind, "shrink")
-	c.samples[&dialsMetric].send(ch, float64(dialed(s)), node, role, s.Kind, "success")
+	c.samples[&dialsMetric].send(ch, float64(s.Dials-min(s.Dials, s.DialErrors)), node, role, s.Kind, "success")
 	c.samples[&dialsMetric].send(ch, float64(s.DialErrors), node, role, s.Kind, "error")
-	c.samples[&sentMetric].send(ch, float64(s.BytesSent), node, role, s.Kind)
-	c.samples[&receivedMetric].send(ch, float64(s.BytesReceived), node, role, s.Kind)
 	for _, reason := range closeReasons {
 		c.samples[&closedMetric].send(ch, float64(s.Closes[reason]), node, role, s.Kind, reason)
 	}
@@ -116,14 +112,6 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *red
 	for _, code := range errorCodes { // no others: a code may be a server's invention
 		c.samples[&errorRepliesMetric].send(ch, float64(s.ErrorReplies[code]), node, role, s.Kind, code)
 	}
-}
-
-// dialed returns how many dials succeeded: Dials counts those that began.
-func dialed(s *redislanes.PoolStats) uint64 {
-	if unfinished := s.DialErrors + uint64(s.Dialing); unfinished < s.Dials {
-		return s.Dials - unfinished
-	}
-	return 0
 }
 
 // A sample is what a value needs to become a prometheus.Metric.

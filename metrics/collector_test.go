@@ -113,7 +113,7 @@ func TestStrangeAddress(t *testing.T) {
 
 // TestDialsNeverNegative: a source may not be as consistent as a pool.
 func TestDialsNeverNegative(t *testing.T) {
-	s := redislanes.PoolStats{Addr: "a:1", Kind: "fixed", Dials: 1, DialErrors: 1, Dialing: 1}
+	s := redislanes.PoolStats{Addr: "a:1", Kind: "fixed", Dials: 1, DialErrors: 2}
 	c := metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}})
 	text := exposition(t, c)
 	require.Contains(t, text, `redislanes_dials_total{kind="fixed",node="a:1",result="success",role="primary"} 0`)
@@ -151,7 +151,7 @@ func TestTwoClientsInOneRegistry(t *testing.T) {
 }
 
 func TestConstLabelsThatClash(t *testing.T) {
-	for _, name := range []string{"node", "role", "kind", "lane", "result", "reason", "cause", "direction", "", "\xff"} {
+	for _, name := range []string{"node", "role", "kind", "lane", "result", "reason", "cause", "", "\xff"} {
 		c := metrics.Config{ConstLabels: prometheus.Labels{name: "x"}}.NewCollector(busy())
 		require.Error(t, prometheus.NewRegistry().Register(c), "label %q", name)
 		require.NotPanics(t, func() {
@@ -183,7 +183,7 @@ func TestSeries(t *testing.T) {
 	s := lanedStats()
 	delete(s.Closes, "meteor")
 	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}}))
-	require.Equal(t, 19+2+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
+	require.Equal(t, 12+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+10+len(pool.ErrorCodes()), one-base)
 }
 
 // TestZeroValues: a zero value cannot be registered, nor traced with. The error says what to do.

@@ -36,7 +36,6 @@ var (
 	dialLabels   = []string{"node", "role", "kind", "result"}
 	closedLabels = []string{"node", "role", "kind", "reason"}
 	replyLabels  = []string{"node", "role", "kind", "code"}
-	resizeLabels = []string{"node", "role", "kind", "direction"}
 	laneLabels   = []string{"node", "role", "lane"}
 )
 
@@ -52,35 +51,21 @@ var poolMetrics = [...]poolMetric{
 	{"pool_max_connections",
 		"Most connections that the pool may have. A laned pool may have dedicated ones and lanes for slow commands as well.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Size) }},
-	{"pool_target_connections",
-		"Connections that the pool wants now: the maximum, or fewer if their number follows the load.",
-		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Target) }},
 	{"pool_open_connections",
-		"Connections that the pool has, in use or idle. Dedicated connections of a laned pool and its lanes for slow commands are not among them.",
+		"Connections that the pool has, in use or idle, with dedicated ones and lanes for slow commands.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Open) }},
 	{"pool_in_use_connections",
 		"Open connections with a batch in flight, or dedicated to a user.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InUse) }},
-	{"pool_idle_connections",
-		"Open connections that nobody uses.",
-		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Idle) }},
-	{"pool_dedicated_connections",
-		"Connections dedicated to one user, for a transaction or a blocking command. " +
-			"Open connections include them, except in a laned pool.",
-		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Dedicated) }},
-	{"pool_dialing_connections",
-		"Connections that are being made.",
-		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Dialing) }},
 	{"pool_in_flight_batches",
-		"Batches that wait for replies on a connection.",
-		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InFlight) }},
+		"Batches in flight, without those on lanes for slow commands.",
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InFlight()) }},
 	{"pool_capacity_batches",
 		"Batches that may be in flight at a time: one for each connection; " +
 			"for laned pools, lanes multiplied by the limit of one lane.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Capacity) }},
 	{"pool_saturation_ratio",
-		"Share of the pool in use, 0 to 1: connections in use divided by max connections; " +
-			"for laned pools, batches in flight divided by capacity. At 1, callers wait or are refused.",
+		"Share of the pool in use, 0 to 1: batches in flight divided by capacity. At 1, callers wait or are refused.",
 		gauge, func(s *redislanes.PoolStats) float64 { return s.Saturation() }},
 	{"pool_waiters",
 		"Batches and users that wait for a free connection now.",
@@ -95,21 +80,11 @@ var poolMetrics = [...]poolMetric{
 		"Batches and users that were refused because the pool and its queue were full (ErrExhausted).",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Exhausted) }},
 	{"pool_down",
-		"1 while the node is down. Once RetryWindow has passed, commands for it fail at once (ErrDown). One dial at a time asks whether it is back.",
+		"1 while the node is down or silent. Once RetryWindow has passed, commands for it fail at once (ErrDown).",
 		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Down) }},
 	{"pool_downs_total",
-		"How often the node went down.",
+		"How often the node went down or fell silent.",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Downs) }},
-	{"pool_suspect",
-		"1 while the node is suspect: silent, and without an answer over another connection. " +
-			"Once RetryWindow has passed, commands for it fail at once (ErrDown). Its connections stay open until it is down.",
-		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Suspect) }},
-	{"pool_suspects_total",
-		"How often the node became suspect.",
-		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Suspects) }},
-	{"pool_silences_total",
-		"How often a connection was silent for so long that it got no new batches.",
-		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Silences) }},
 }
 
 func oneIf(yes bool) float64 {
@@ -125,8 +100,6 @@ var (
 	laneInFlightMetric = metric{"lane_in_flight_batches",
 		"Batches in flight on one shared connection. Laned pools only. Lanes are numbered from 0, " +
 			"the oldest first. When one is closed, the numbers of younger ones go down by 1.", gauge, laneLabels}
-	resizesMetric = metric{"pool_resizes_total",
-		"How often the pool changed its target, by direction (grow or shrink).", counter, resizeLabels}
 	slowInFlightMetric = metric{"slow_lane_in_flight_batches",
 		"Batches in flight on one of a laned pool's connections for slow commands. They are dialled when the first " +
 			"slow command comes.", gauge, laneLabels}
@@ -137,10 +110,6 @@ var (
 	errorRepliesMetric = metric{"error_replies_total",
 		"Error replies of the node, by code (OOM, CLUSTERDOWN and so on, or other). " +
 			"They count also if the client went elsewhere or tried again.", counter, replyLabels}
-	sentMetric = metric{"sent_bytes_total",
-		"Bytes handed to the sockets of connections to a node, without handshakes.", counter, poolLabels}
-	receivedMetric = metric{"received_bytes_total",
-		"Bytes read from the sockets of connections to a node, without handshakes.", counter, poolLabels}
 	slotsMetric = metric{"slots_owned",
 		"Hash slots that have a node, as far as the client knows: 16384 in a healthy cluster.", gauge, nil}
 	redirectsMetric = metric{"redirects_total",
@@ -156,8 +125,8 @@ var (
 
 // A Collector exports clientMetrics and poolMetrics.
 var clientMetrics = [...]*metric{
-	&lanesMetric, &laneInFlightMetric, &resizesMetric, &slowInFlightMetric, &dialsMetric, &closedMetric, &errorRepliesMetric,
-	&sentMetric, &receivedMetric, &slotsMetric, &redirectsMetric, &retriesMetric, &refreshesMetric,
+	&lanesMetric, &laneInFlightMetric, &slowInFlightMetric, &dialsMetric, &closedMetric, &errorRepliesMetric,
+	&slotsMetric, &redirectsMetric, &retriesMetric, &refreshesMetric,
 }
 
 // closeReasons are exported from the first scrape on, at 0: a rate needs a

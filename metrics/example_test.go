@@ -26,8 +26,8 @@ func (steady) Stats() redislanes.Stats {
 	return redislanes.Stats{
 		Slots: cluster.SlotCount, Moved: 2, Refreshes: 5,
 		Nodes: []redislanes.NodeStats{{Role: "primary", Pool: redislanes.PoolStats{
-			Addr: "10.0.0.1:6379", Kind: "laned", Size: 2, Open: 2, InUse: 1, Idle: 1,
-			Capacity: 2048, InFlight: 512, LaneInFlight: []int{512, 0}, Dials: 2,
+			Addr: "10.0.0.1:6379", Kind: "laned", Size: 2, Open: 2, InUse: 1,
+			Capacity: 2048, LaneInFlight: []int{512, 0}, Dials: 2,
 		}}},
 	}
 }

@@ -19,13 +19,12 @@ func busy() fake {
 		Nodes: []redislanes.NodeStats{
 			{Role: "primary", Pool: lanedStats()},
 			{Role: "replica", Pool: redislanes.PoolStats{
-				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Target: 50, Open: 48, InUse: 36, Idle: 12, Dialing: 2, Dedicated: 4,
-				Capacity: 50, InFlight: 33, Dials: 60, DialErrors: 7,
+				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Open: 48, InUse: 36, Capacity: 50, Dials: 58, DialErrors: 7,
 				Closes:       map[string]uint64{redislanes.CloseIOFailure: 3},
 				ErrorReplies: map[string]uint64{"OOM": 21, "other": 14, "CANARY": 1},
 			}},
 			{Role: "primary", Pool: redislanes.PoolStats{
-				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Target: 3, Grows: 1, Capacity: 20,
+				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Capacity: 20,
 			}},
 		},
 	}
@@ -33,11 +32,10 @@ func busy() fake {
 
 func lanedStats() redislanes.PoolStats {
 	return redislanes.PoolStats{
-		Addr: "10.0.0.1:6379", Kind: "laned", Size: 8, Target: 4, Grows: 12, Shrinks: 10, Open: 3, InUse: 2, Idle: 1, Dialing: 1, Dedicated: 6,
-		Capacity: 4096, InFlight: 1024, LaneInFlight: []int{1000, 24, 0},
-		SlowInFlight: 15, SlowLaneInFlight: []int{10, 5},
+		Addr: "10.0.0.1:6379", Kind: "laned", Size: 8, Open: 12, InUse: 10,
+		Capacity: 4096, LaneInFlight: []int{1000, 24, 0}, SlowLaneInFlight: []int{10, 5},
 		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
-		Dials: 17, DialErrors: 4, Down: true, Downs: 2, Suspects: 3,
+		Dials: 16, DialErrors: 4, Down: true, Downs: 2,
 		Closes: map[string]uint64{redislanes.CloseStalled: 8, redislanes.CloseIdle: 1, "meteor": 1},
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/dbconv"
 
 	"github.com/redislanes/redislanes"
@@ -24,7 +23,6 @@ type observables struct {
 	pending dbconv.ClientConnectionPendingRequestsObservable
 
 	refused   metric.Int64ObservableCounter
-	bytes     metric.Int64ObservableCounter
 	redirects metric.Int64ObservableCounter
 	retries   metric.Int64ObservableCounter
 	slots     metric.Int64ObservableUpDownCounter
@@ -33,7 +31,7 @@ type observables struct {
 
 func (o *observables) make(m metric.Meter) error {
 	o.meter = m
-	var failed [10]error
+	var failed [9]error
 	o.count, failed[0] = dbconv.NewClientConnectionCountObservable(m)
 	o.max, failed[1] = dbconv.NewClientConnectionMaxObservable(m)
 	o.idleMax, failed[2] = dbconv.NewClientConnectionIdleMaxObservable(m)
@@ -44,19 +42,18 @@ func (o *observables) make(m metric.Meter) error {
 		return c
 	}
 	o.refused = counter(&failed[4], "redislanes.connection.exhausted", "{request}", "Requests for a connection that were refused since the pool and its queue were full.")
-	o.bytes = counter(&failed[5], "redislanes.connection.io", "By", "Bytes to and from a node, handshakes apart.")
-	o.redirects = counter(&failed[6], "redislanes.redirects", "{redirect}", "Redirects that were followed.")
-	o.retries = counter(&failed[7], "redislanes.retries", "{command}", "Commands sent again, by why.")
-	o.slots, failed[8] = m.Int64ObservableUpDownCounter("redislanes.slots.owned", metric.WithUnit("{slot}"),
+	o.redirects = counter(&failed[5], "redislanes.redirects", "{redirect}", "Redirects that were followed.")
+	o.retries = counter(&failed[6], "redislanes.retries", "{command}", "Commands sent again, by why.")
+	o.slots, failed[7] = m.Int64ObservableUpDownCounter("redislanes.slots.owned", metric.WithUnit("{slot}"),
 		metric.WithDescription("Slots that have a node; 16384 in a healthy cluster."))
-	o.down, failed[9] = m.Int64ObservableUpDownCounter("redislanes.node.down", metric.WithUnit("{node}"),
+	o.down, failed[8] = m.Int64ObservableUpDownCounter("redislanes.node.down", metric.WithUnit("{node}"),
 		metric.WithDescription("1 while a node is down or suspect. Once RetryWindow has passed, its commands fail at once."))
 	return errors.Join(failed[:]...)
 }
 
 func (o *observables) all() []metric.Observable {
 	return []metric.Observable{o.count.Inst(), o.max.Inst(), o.idleMax.Inst(), o.pending.Inst(),
-		o.refused, o.bytes, o.redirects, o.retries, o.slots, o.down}
+		o.refused, o.redirects, o.retries, o.slots, o.down}
 }
 
 // statistics is where the observables are read from.
@@ -119,20 +116,14 @@ func (o *Observer) observe(to metric.Observer, s redislanes.Stats) {
 func (o *Observer) observePool(to metric.Observer, role string, s *redislanes.PoolStats) {
 	m := &o.instruments.observed
 	set := metric.WithAttributeSet(attribute.NewSet(o.poolAttrs(s.Addr, role)...))
-	used := s.InUse + min(s.Dedicated, s.Extra) // without Extra, InUse includes Dedicated
-	for _, n := range s.SlowLaneInFlight {
-		used += min(n, 1)
-	}
-	to.ObserveInt64(m.count.Inst(), int64(used), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
-	to.ObserveInt64(m.count.Inst(), int64(s.Open+s.Extra-used), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
+	to.ObserveInt64(m.count.Inst(), int64(s.InUse), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
+	to.ObserveInt64(m.count.Inst(), int64(s.Open-s.InUse), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
 	to.ObserveInt64(m.max.Inst(), int64(s.Size), set)
 	to.ObserveInt64(m.idleMax.Inst(), int64(s.Size), set)
 	to.ObserveInt64(m.pending.Inst(), int64(s.Waiters), set)
 	to.ObserveInt64(m.refused, int64(s.Exhausted), set)
-	to.ObserveInt64(m.bytes, int64(s.BytesSent), set, metric.WithAttributes(semconv.NetworkIODirectionTransmit))
-	to.ObserveInt64(m.bytes, int64(s.BytesReceived), set, metric.WithAttributes(semconv.NetworkIODirectionReceive))
 	down := int64(0)
-	if s.Down || s.Suspect {
+	if s.Down {
 		down = 1
 	}
 	to.ObserveInt64(m.down, down, set)

@@ -88,8 +88,8 @@ func ExampleAdaptive() {
 	}
 	users.Wait()
 	s := client.Stats().Nodes[0].Pool
-	fmt.Println("grown from Min:", s.Grows > 0, "to enough:", s.Target >= 5)
-	// Output: grown from Min: true to enough: true
+	fmt.Println("enough:", s.Open >= 5)
+	// Output: enough: true
 }
 
 // A laned pool with a range adds lanes when many batches are in flight. With

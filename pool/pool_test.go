@@ -120,7 +120,7 @@ func TestCustom(t *testing.T) {
 	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
 	blocked := make(chan error, 1)
 	go func() { blocked <- p.Do(ctx, radix.Cmd(nil, "BLPOP", "none", "0")) }()
-	require.Eventually(t, func() bool { return p.Stats().Dedicated == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().InUse == 1 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, p.Close())
 	require.ErrorIs(t, <-blocked, redislanes.ErrClosed)
 	err = p.Do(ctx, radix.Cmd(&n, "INCR", "hits"))

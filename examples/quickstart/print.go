@@ -69,12 +69,12 @@ func (p *printer) stats(s redislanes.Stats) {
 	for _, n := range s.Nodes {
 		rows = append(rows, []string{
 			n.Pool.Addr, n.Pool.Kind, fmt.Sprintf("%d of %d", n.Pool.Open, n.Pool.Size), strconv.Itoa(n.Pool.InUse),
-			strconv.Itoa(n.Pool.InFlight), strconv.Itoa(n.Pool.Waiters), strconv.FormatUint(n.Pool.Dials, 10),
+			strconv.Itoa(n.Pool.InFlight()), strconv.Itoa(n.Pool.Waiters), strconv.FormatUint(n.Pool.Dials, 10),
 		})
 	}
 	p.table(rows)
 	p.printf("\nOPEN and IN USE are connections; IN FLIGHT are groups without an answer yet, WAITERS groups that\n" +
-		"wait for a connection; DIALS are connections begun so far.\n")
+		"wait for a connection; DIALS are attempts to connect so far.\n")
 }
 
 // count returns a number of things in English.

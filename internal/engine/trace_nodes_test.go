@@ -144,7 +144,7 @@ func TestConnectionsAreTold(t *testing.T) {
 			same := func() bool {
 				open := 0
 				for _, n := range client.Stats().Nodes {
-					open += n.Pool.Open + n.Pool.Extra
+					open += n.Pool.Open
 				}
 				return open == log.open() && open >= 3
 			}

@@ -85,7 +85,7 @@ func TestOverload(t *testing.T) {
 			}
 			until(t, ctx, "nothing is in flight", func() bool {
 				for _, n := range client.Stats().Nodes {
-					if n.Pool.InFlight+n.Pool.Waiters > 0 {
+					if n.Pool.InFlight()+n.Pool.Waiters > 0 {
 						return false
 					}
 				}

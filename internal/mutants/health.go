@@ -73,8 +73,6 @@ var health = []promise{
 			by: never("Unread"), tests: "./internal/health TestHistories"},
 		{fault: "a connection that is heard again is given away while its caller uses it", at: "internal/nodepool.member.trustLocked",
 			by: never("InFlight"), tests: "./internal/nodepool TestUnreadReplyEndsDoubt"},
-		{fault: "a caller misses a reply that waits in the socket", at: "internal/nodepool.Pool.missedLocked",
-			by: instead("!m.lane.Unread()", "true"), tests: "./internal/nodepool TestUnreadReplyIsNotMissed"},
 		{fault: "a user that blocks counts as silence", at: "internal/nodepool.member.waitsLocked",
 			by: instead("!m.mayBeQuiet()", "true"), tests: "./internal/nodepool TestBlockedUsersAreNotSilence"},
 		{fault: "a server that makes writers wait is asked all the time", at: "internal/health.Server.Answered",

@@ -42,7 +42,7 @@ func TestMaxAge(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.config, 50*time.Millisecond)
 				time.Sleep(time.Second)
-				require.Equal(t, c.size, w.Stats().Open)
+				require.Equal(t, c.size, w.figures().Open)
 				stop := make(chan struct{})
 				var oldest atomic.Int64
 				go func() {
@@ -52,7 +52,7 @@ func TestMaxAge(t *testing.T) {
 							return
 						case <-time.After(20 * time.Millisecond):
 							oldest.Store(max(oldest.Load(), int64(w.oldest())))
-							s := w.Stats()
+							s := w.figures()
 							assert.GreaterOrEqual(t, s.Open, c.size-max(1, c.size/rotateShare))
 						}
 					}
@@ -60,7 +60,7 @@ func TestMaxAge(t *testing.T) {
 				w.run(time.Minute, 4, always(4), w.command)
 				close(stop)
 				synctest.Wait()
-				s := w.Stats()
+				s := w.figures()
 				require.GreaterOrEqual(t, s.Closes[redislanes.CloseAged], uint64(5*c.size))
 				require.LessOrEqual(t, s.Closes[redislanes.CloseAged], uint64(7*c.size), "each lives for nine tenths of the age at least")
 				require.Equal(t, s.Dials-uint64(s.Open+s.Dialing), s.Closes[redislanes.CloseAged], "nothing else was closed")
@@ -95,10 +95,10 @@ func TestAgedWhileDedicated(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(3 * age)
 				require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				before := w.Stats().Closes[redislanes.CloseAged]
+				before := w.figures().Closes[redislanes.CloseAged]
 				conn.Return()
 				synctest.Wait()
-				require.Equal(t, before+1, w.Stats().Closes[redislanes.CloseAged])
+				require.Equal(t, before+1, w.figures().Closes[redislanes.CloseAged])
 				conn, err = w.Dedicate(t.Context())
 				require.NoError(t, err)
 				conn.Return()
@@ -128,12 +128,12 @@ func TestAgedStayWhileNoneCanBeHad(t *testing.T) {
 			time.Sleep(age / 10)
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		}
-		require.Equal(t, 4, p.Stats().Open)
-		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseAged])
+		require.Equal(t, 4, p.figures().Open)
+		require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseAged])
 		full.Store(false)
 		time.Sleep(age)
-		require.Equal(t, 5, p.Stats().Open)
-		require.GreaterOrEqual(t, p.Stats().Closes[redislanes.CloseAged], uint64(5))
+		require.Equal(t, 5, p.figures().Open)
+		require.GreaterOrEqual(t, p.figures().Closes[redislanes.CloseAged], uint64(5))
 		consistent(t, p)
 	})
 }
@@ -143,6 +143,6 @@ func TestMaxAgeOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Fixed{Size: 2}, time.Millisecond)
 		time.Sleep(2 * time.Hour)
-		require.EqualValues(t, 2, w.Stats().Dials)
+		require.EqualValues(t, 2, w.figures().Dials)
 	})
 }

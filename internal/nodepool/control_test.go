@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes"
 )
 
 const quietInTests = 10 * time.Second
@@ -26,15 +24,15 @@ func TestControlGrows(t *testing.T) {
 		want           int
 		why            string
 	}{
-		{"one waits", 10, 100, 10, sample{open: 10, load: 11, waiters: 1}, 15, redislanes.GrowWaiters},
-		{"all wait: one step for all", 10, 1000, 15, sample{open: 15, load: 500, waiters: 485}, 667, redislanes.GrowWaiters},
-		{"not over Max", 10, 100, 15, sample{open: 15, load: 500, waiters: 485}, 100, redislanes.GrowWaiters},
+		{"one waits", 10, 100, 10, sample{open: 10, load: 11, waiters: 1}, 15, growWaiters},
+		{"all wait: one step for all", 10, 1000, 15, sample{open: 15, load: 500, waiters: 485}, 667, growWaiters},
+		{"not over Max", 10, 100, 15, sample{open: 15, load: 500, waiters: 485}, 100, growWaiters},
 		{"at Max", 10, 100, 100, sample{open: 100, load: 500, waiters: 400}, 100, ""},
 		{"what was decided is yet to be dialled", 10, 100, 50, sample{open: 49, load: 90, waiters: 40}, 50, ""},
-		{"nobody waits, over 90 %", 10, 100, 40, sample{open: 40, load: 37}, 50, redislanes.GrowSaturation},
+		{"nobody waits, over 90 %", 10, 100, 40, sample{open: 40, load: 37}, 50, growSaturation},
 		{"at 90 %", 10, 100, 40, sample{open: 40, load: 36}, 40, ""},
 		{"Min may be used up", 10, 100, 10, sample{open: 10, load: 10}, 10, ""},
-		{"the first connection", 0, 50, 0, sample{open: 0, load: 1, waiters: 1}, 2, redislanes.GrowWaiters},
+		{"the first connection", 0, 50, 0, sample{open: 0, load: 1, waiters: 1}, 2, growWaiters},
 	} {
 		law := controlOf(c.min, c.max, c.size)
 		to, why := law.grow(c.s)
@@ -75,7 +73,7 @@ func TestControlShrinks(t *testing.T) {
 		}
 		require.Equal(t, c.want, to, "%+v", c)
 		if c.want != c.size {
-			require.Equal(t, redislanes.ShrinkQuiet, why)
+			require.Equal(t, shrinkQuiet, why)
 			require.Equal(t, quietInTests+time.Second/2, now.Sub(quiet), "%+v", c)
 		}
 	}
@@ -188,21 +186,21 @@ func TestControlDoesNotOscillate(t *testing.T) {
 		for range 1000 {
 			highest := law.peak
 			peak := load()
-			if look(peak) != redislanes.ShrinkQuiet {
+			if look(peak) != shrinkQuiet {
 				continue
 			}
 			highest = max(highest, peak)
 			for range 50 {
-				require.NotContains(t, []string{redislanes.GrowSaturation, redislanes.GrowWaiters}, look(r.IntN(highest+1)), "seed %d: %+v", seed, law)
+				require.NotContains(t, []string{growSaturation, growWaiters}, look(r.IntN(highest+1)), "seed %d: %+v", seed, law)
 			}
 		}
 		steady, resizes := load(), map[string]int{}
 		for range 1000 {
 			resizes[look(steady)]++
 		}
-		require.LessOrEqual(t, resizes[redislanes.GrowSaturation], 1, "seed %d: %+v", seed, law)
-		require.LessOrEqual(t, resizes[redislanes.ShrinkQuiet], 2, "seed %d: %+v", seed, law)
-		require.Zero(t, resizes[redislanes.GrowSaturation]*resizes[redislanes.ShrinkQuiet], "seed %d: %+v", seed, law)
+		require.LessOrEqual(t, resizes[growSaturation], 1, "seed %d: %+v", seed, law)
+		require.LessOrEqual(t, resizes[shrinkQuiet], 2, "seed %d: %+v", seed, law)
+		require.Zero(t, resizes[growSaturation]*resizes[shrinkQuiet], "seed %d: %+v", seed, law)
 	}
 }
 
@@ -230,7 +228,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 				if to, why := law.look(sample{now: now, open: law.target, load: peak}); why != "" {
 					law.resize(to)
 					resizes++
-					require.NotEqual(t, redislanes.ShrinkQuiet, why)
+					require.NotEqual(t, shrinkQuiet, why)
 				}
 			}
 			require.LessOrEqual(t, resizes, 8)

@@ -140,7 +140,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 				require.NoError(t, c.Close())
 				c.(interface{ Return() }).Return()
 			}
-			require.Equal(t, 1, p.Stats().Dedicated)
+			require.Equal(t, 1, p.figures().Dedicated)
 			var results []int
 			require.NoError(t, owner.Do(ctx, radix.Cmd(&results, "EXEC")))
 			require.Empty(t, results, "nobody else's command")
@@ -201,7 +201,7 @@ func TestReturnDuringACommand(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEqual(t, id, now)
 			next.Return()
-			require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseUnclean])
+			require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseUnclean])
 		})
 	}
 }
@@ -237,7 +237,7 @@ func TestReturnBesideUse(t *testing.T) {
 		next.Return()
 		c.Return()
 	}
-	until(t, "none is dedicated", func() bool { return p.Stats().Dedicated == 0 })
+	until(t, "none is dedicated", func() bool { return p.figures().Dedicated == 0 })
 }
 
 // TestContextThatHasEndedLeavesADedicatedConnectionClean: nothing was sent, so there
@@ -254,7 +254,7 @@ func TestContextThatHasEndedLeavesADedicatedConnectionClean(t *testing.T) {
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))
-	require.EqualValues(t, 1, p.Stats().Dials)
+	require.EqualValues(t, 1, p.figures().Dials)
 }
 
 // TestUnansweredCommandsAreRefused: on a dedicated connection they would wait for a
@@ -275,7 +275,7 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	require.ErrorIs(t, c.EncodeDecode(ctx, nil, new(any)), redislanes.ErrNotSent, "reading without a command")
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))
-	require.EqualValues(t, 1, p.Stats().Dials, "the connection is as it was")
+	require.EqualValues(t, 1, p.figures().Dials, "the connection is as it was")
 }
 
 // TestDoDedicatesToWhatBlocks: BLMOVE and its like, which radix takes for commands that

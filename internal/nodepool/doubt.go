@@ -37,7 +37,6 @@ func (p *Pool) missedLocked(b *wire.Batch) {
 // others and of the server.
 func (p *Pool) doubtLocked(m *member) {
 	since := m.health.WaitsSince()
-	p.counters.silences++
 	m.setDoubtLocked()
 	if !p.health.HeardSince(since) {
 		p.askLocked()

@@ -33,7 +33,7 @@ func TestServerComesBack(t *testing.T) {
 			ctx := within(t, 20*time.Second)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 			require.NoError(t, server.Nodes()[0].Kill())
-			until(t, "all connections are closed", func() bool { return p.Stats().Open == 0 })
+			until(t, "all connections are closed", func() bool { return p.figures().Open == 0 })
 			until(t, "the cause is told", func() bool { // the first dials may be cut off in their handshake
 				err := p.Do(ctx, radix.Cmd(nil, "PING"))
 				require.ErrorIs(t, err, redislanes.ErrNotSent)
@@ -43,7 +43,7 @@ func TestServerComesBack(t *testing.T) {
 
 			require.NoError(t, server.Nodes()[0].Restart(ctx))
 			until(t, "it is connected again", func() bool { return p.Do(ctx, radix.Cmd(nil, "PING")) == nil })
-			s := p.Stats()
+			s := p.figures()
 			require.Positive(t, s.DialErrors)
 		})
 	}
@@ -81,7 +81,7 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 			err := p.Do(within(t, 20*time.Second), radix.Cmd(nil, "INCR", "k"))
 			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 			require.ErrorIs(t, err, cause.ErrStalled)
-			until(t, "it is counted, which callers do not wait for", func() bool { return p.Stats().Closes[redislanes.CloseStalled] > 0 })
+			until(t, "it is counted, which callers do not wait for", func() bool { return p.figures().Closes[redislanes.CloseStalled] > 0 })
 			require.NoError(t, node.Resume())
 			until(t, "it works again", func() bool {
 				return p.Do(within(t, time.Second), radix.Cmd(nil, "PING")) == nil
@@ -104,9 +104,9 @@ func TestServerHangsUpOnIdleConnections(t *testing.T) {
 	p.main.inspect(time.Now().Add(time.Hour))
 	p.main.inspect(time.Now().Add(2 * time.Hour))
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
-	until(t, "the pool has noticed", func() bool { return p.Stats().Closes[redislanes.CloseByServer] == 1 })
+	until(t, "the pool has noticed", func() bool { return p.figures().Closes[redislanes.CloseByServer] == 1 })
 	require.Error(t, lane.Err())
-	until(t, "it has another one", func() bool { return p.Stats().Open == 1 })
+	until(t, "it has another one", func() bool { return p.figures().Open == 1 })
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
@@ -197,13 +197,13 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
 			require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
-			until(t, "no dial of the beginning is left", func() bool { s := p.Stats(); return s.Open >= 2 && s.Dialing == 0 })
+			until(t, "no dial of the beginning is left", func() bool { s := p.figures(); return s.Open >= 2 && s.Dialing == 0 })
 			node := server.Nodes()[0]
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
 			stopped := time.Now()
 			require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
-			until(t, "the server counts as down", func() bool { return p.Stats().Down })
+			until(t, "the server counts as down", func() bool { return p.figures().Down })
 			for range 1000 {
 				err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) // no deadline: it must not wait
 				require.ErrorIs(t, err, redislanes.ErrDown)
@@ -214,12 +214,12 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 				require.ErrorAs(t, err, &down)
 				require.Equal(t, p.Address(), down.Addr)
 				require.WithinRange(t, down.Since, stopped.Add(-time.Second), time.Now())
-				require.LessOrEqual(t, p.Stats().Dialing, 1)
+				require.LessOrEqual(t, p.figures().Dialing, 1)
 			}
 			require.NoError(t, node.Resume())
 			until(t, "it works again", func() bool { return p.Do(context.Background(), radix.Cmd(nil, "PING")) == nil })
-			require.False(t, p.Stats().Down)
-			require.EqualValues(t, 1, p.Stats().Downs)
+			require.False(t, p.figures().Down)
+			require.EqualValues(t, 1, p.figures().Downs)
 		})
 	}
 }
@@ -274,7 +274,7 @@ func TestDownTellsWhyItCannotBeDialled(t *testing.T) {
 		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), &refused)
 		require.Equal(t, "AUTH", refused.Command)
-		require.EqualValues(t, 1, p.Stats().DialErrors)
+		require.EqualValues(t, 1, p.figures().DialErrors)
 	})
 }
 
@@ -285,7 +285,7 @@ func TestCloseIsNoOutage(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.NoError(t, p.Close())
-		require.False(t, p.Stats().Down)
-		require.Zero(t, p.Stats().Downs)
+		require.False(t, p.figures().Down)
+		require.Zero(t, p.figures().Downs)
 	})
 }

@@ -89,7 +89,7 @@ func submitIncr(t *testing.T, p *Node) (b *wire.Batch, finish func()) {
 
 // unread submits INCRs until the reply to one stays in the socket.
 func unread(t *testing.T, p *Node) (m *member, finish func()) {
-	until(t, "there is a connection", func() bool { return p.Stats().Idle > 0 })
+	until(t, "there is a connection", func() bool { return p.figures().Idle > 0 })
 	for {
 		b, finish := submitIncr(t, p)
 		m := b.Events().(*member)
@@ -125,8 +125,7 @@ func TestUnreadReplyIsNoSilence(t *testing.T) {
 			lookLocked(p.main, 2*silentFor)
 			p.main.mu.Unlock()
 			finish()
-			require.Zero(t, p.Stats().Silences)
-			require.Empty(t, p.Stats().Closes)
+			require.Empty(t, p.figures().Closes)
 		})
 	}
 }
@@ -150,20 +149,6 @@ func withSilence(t *testing.T, f func(m *member, b *wire.Batch, arrive func())) 
 		})
 	}()
 	finish()
-}
-
-// TestUnreadReplyIsNotMissed: a caller that gives up while the reply waits in the socket does not put
-// the connection in doubt.
-func TestUnreadReplyIsNotMissed(t *testing.T) {
-	t.Parallel()
-	withSilence(t, func(m *member, b *wire.Batch, arrive func()) {
-		p := m.pool
-		lookLocked(p, 100*ms)
-		arrive()
-		before := p.counters.silences
-		p.missedLocked(b)
-		require.Equal(t, before, p.counters.silences)
-	})
 }
 
 // TestUnreadReplyEndsDoubt: once a reply waits in its socket, a connection in doubt is in use as
@@ -209,7 +194,7 @@ func countUntilTold(addr string) {
 	fmt.Println("counting")
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		countOn()
-		s := p.Stats()
+		s := p.figures()
 		fmt.Printf("failed %d, closed %v\n", failed.Load(), s.Closes)
 	}
 	stop()

@@ -31,7 +31,7 @@ func (p *Pool) newMemberLocked() *member {
 
 // ownerOf returns what the lane of the member is told of its pool.
 func (p *Pool) ownerOf(m *member) wire.Owner {
-	o := wire.Owner{Events: m, Errors: &p.errorReplies, Traffic: &p.traffic}
+	o := wire.Owner{Events: m, Errors: &p.errorReplies}
 	if p.shared() {
 		o.MaxQueued = p.MaxQueued
 	}

@@ -137,7 +137,7 @@ func TestLogOfAServerThatIsDown(t *testing.T) {
 			`level=WARN msg="server down" error="simulated:1: nobody listens" commands="fail at once"`,
 		}, book.lines())
 		time.Sleep(time.Minute)
-		failures := int(p.Stats().DialErrors)
+		failures := int(p.figures().DialErrors)
 		lines := book.lines()
 		require.Greater(t, failures, 60)
 		require.GreaterOrEqual(t, len(lines), 9)

@@ -10,8 +10,8 @@ import (
 
 // A connection leaves its pool in one way, whatever the reason. leaveLocked withdraws it from
 // use, Unlock closes its lane, and leftLocked counts it out when the lane calls Closed. If the
-// server closes the connection, Closed comes first. So Dials - DialErrors - Dialing = Open +
-// Extra + Closes holds at any moment.
+// server closes the connection, Closed comes first. So Dials - DialErrors = Open + Closes holds at
+// any moment.
 
 // An exit is a lane that is to be closed once the lock is released.
 type exit struct {

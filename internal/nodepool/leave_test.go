@@ -27,12 +27,12 @@ import (
 // counted out.
 func balanced(t *testing.T, p *Node) {
 	t.Helper()
-	s := p.Stats()
+	s := p.figures()
 	closed := uint64(0)
 	for _, n := range s.Closes {
 		closed += n
 	}
-	require.Equal(t, s.Dials-s.DialErrors-uint64(s.Dialing), uint64(s.Open+s.Extra)+closed, "%+v", s)
+	require.Equal(t, s.Dials-s.DialErrors, uint64(s.Open+s.Extra)+closed, "%+v", s)
 }
 
 // consistent fails the test unless the pool's lists, states and counts agree.
@@ -169,7 +169,7 @@ func countOut(t *testing.T, kind Config, seed uint64) {
 	users.Wait()
 	synctest.Wait()
 	consistent(t, p)
-	require.Zero(t, p.Stats().Open+p.Stats().Extra, "a retired pool that nobody uses has no connection")
+	require.Zero(t, p.figures().Open+p.figures().Extra, "a retired pool that nobody uses has no connection")
 	require.NoError(t, p.Close())
 	synctest.Wait()
 	consistent(t, p)
@@ -192,7 +192,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p.main.joinLocked(m, lane)
 		p.main.mu.Unlock()
 		synctest.Wait()
-		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseByServer])
+		require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseByServer])
 		consistent(t, p)
 	})
 }
@@ -236,14 +236,14 @@ func TestReturnedAfterRetire(t *testing.T) {
 					conn, err := w.Dedicate(t.Context())
 					require.NoError(t, err)
 					time.Sleep(2 * firstPause)
-					before := w.Stats().Closes[c.reason]
+					before := w.figures().Closes[c.reason]
 					c.end(w.Node)
 					synctest.Wait()
 					require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")), "its user goes on")
-					between := w.Stats().Closes[c.reason]
+					between := w.figures().Closes[c.reason]
 					conn.Return()
 					synctest.Wait()
-					require.Equal(t, between+1, w.Stats().Closes[c.reason], "before it all: %d", before)
+					require.Equal(t, between+1, w.figures().Closes[c.reason], "before it all: %d", before)
 					consistent(t, w.Node)
 				})
 			})
@@ -289,12 +289,12 @@ func TestClosedConnectionIsNotDedicated(t *testing.T) {
 			next <- conn
 		}()
 		synctest.Wait()
-		require.Equal(t, 1, p.Stats().Waiters)
+		require.Equal(t, 1, p.figures().Waiters)
 		time.Sleep(2 * health.Youth)
 		lane.Fail(io.EOF)
 		first.Return()
 		synctest.Wait()
-		require.Equal(t, 1, p.Stats().Waiters, "a closed connection was given out")
+		require.Equal(t, 1, p.figures().Waiters, "a closed connection was given out")
 		close(letGo)
 		conn := <-next
 		require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -169,4 +170,50 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Node, error)
 // hearing returns options with a trace that is told of waits.
 func hearing(told func(redislanes.WaitInfo)) Options {
 	return Options{Trace: &redislanes.Trace{Waited: told}}
+}
+
+// figures are what tests look at: the statistics, with those of dedicated connections and of lanes
+// for slow commands apart, and what statistics do not have.
+type figures struct {
+	redislanes.PoolStats
+	Target, Idle, Dialing, Dedicated, Extra int
+	InFlight, SlowInFlight                  int
+	Suspect                                 bool
+}
+
+func (n *Node) figures() figures {
+	f := figures{PoolStats: n.Stats()}
+	f.Open, f.InUse = 0, 0
+	for i, p := range n.pools() {
+		p.mu.Lock()
+		f.Dialing += p.dialing
+		for _, m := range p.members {
+			k := m.inFlight()
+			switch {
+			case m.state == dedicated:
+				f.Dedicated++
+			}
+			switch {
+			case i > 0:
+				f.Extra++
+			case m.slow:
+				f.Extra++
+				f.SlowInFlight += k
+			default:
+				f.Open++
+				f.InFlight += k
+				if k > 0 || m.state == busy || m.state == dedicated {
+					f.InUse++
+				}
+			}
+		}
+		if i == 0 {
+			f.Target = p.size.target - (p.size.max - p.Max)
+			f.Suspect = p.health.State() == health.Suspect
+			f.Down = p.health.State() == health.Down
+		}
+		p.mu.Unlock()
+	}
+	f.Idle = f.Open - f.InUse
+	return f
 }

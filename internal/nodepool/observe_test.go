@@ -26,7 +26,7 @@ type waitLog struct {
 
 func (w *waitLog) add(wait redislanes.WaitInfo) {
 	if p := w.pool.Load(); p != nil {
-		_ = p.Stats()
+		_ = p.figures()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,7 +52,7 @@ func busyPool(t *testing.T) (*Node, *Dedicated, *waitLog) {
 	log.pool.Store(p)
 	conn, err := p.Dedicate(within(t, 5*time.Second))
 	require.NoError(t, err)
-	until(t, "the wait for the dial is told", func() bool { n, _ := log.total(); return n == int(p.Stats().WaitCount) })
+	until(t, "the wait for the dial is told", func() bool { n, _ := log.total(); return n == int(p.figures().WaitCount) })
 	log.mu.Lock()
 	log.waits = nil
 	log.mu.Unlock()
@@ -73,7 +73,7 @@ func TestWaitedIsToldOfEveryEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, conn, log := busyPool(t)
-			before := p.Stats()
+			before := p.figures()
 			ctx, cancel := context.WithCancel(within(t, 10*time.Second))
 			defer cancel()
 			var wg sync.WaitGroup
@@ -86,14 +86,14 @@ func TestWaitedIsToldOfEveryEnd(t *testing.T) {
 					}
 				})
 			}
-			until(t, "all wait", func() bool { return p.Stats().Waiters == waiters })
+			until(t, "all wait", func() bool { return p.figures().Waiters == waiters })
 			n, _ := log.total()
 			require.Zero(t, n, "nobody has waited to the end")
 			end(p, conn, cancel)
 			wg.Wait()
 			until(t, "all waits are told", func() bool { n, _ := log.total(); return n >= waiters })
 			n, sum := log.total()
-			after := p.Stats()
+			after := p.figures()
 			require.Equal(t, waiters, n)
 			require.Equal(t, after.WaitTime-before.WaitTime, sum)
 		})
@@ -106,7 +106,7 @@ func TestWaitedOnlyOfThoseWhoWait(t *testing.T) {
 	p, conn, log := busyPool(t)
 	conn.Return()
 	for range 20 {
-		until(t, "the connection is free", func() bool { return p.Stats().InUse == 0 })
+		until(t, "the connection is free", func() bool { return p.figures().InUse == 0 })
 		require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
 	}
 	n, _ := log.total()

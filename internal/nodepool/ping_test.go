@@ -36,13 +36,13 @@ func TestPingsAreNoUse(t *testing.T) {
 		h.hold(everything)
 		time.Sleep(1600 * ms)
 		require.Equal(t, 2, withPings(p))
-		s := p.Stats()
+		s := p.figures()
 		require.Equal(t, []int{0, 2, 0}, []int{s.InUse, s.Idle, s.InFlight})
 		require.Equal(t, []int{0, 0}, s.LaneInFlight)
 		require.False(t, p.Quiet(), "a PING must have its reply, too")
 		go func() { _ = p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")) }()
 		synctest.Wait()
-		s = p.Stats()
+		s = p.figures()
 		require.Equal(t, []int{1, 1, 1}, []int{s.InUse, s.Idle, s.InFlight})
 	})
 }
@@ -59,12 +59,12 @@ func TestPingsTakeNoConnection(t *testing.T) {
 		lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	defer p.Close()
-	until(t, "all connections are there", func() bool { return p.Stats().Idle == size })
+	until(t, "all connections are there", func() bool { return p.figures().Idle == size })
 	proxy.Stall(redistest.ToClient)
 	p.main.inspect(time.Now().Add(p.main.PingEvery))
 	require.Equal(t, size, withPings(p), "each connection is pinged")
-	require.Zero(t, p.Stats().InFlight)
-	require.Zero(t, p.Stats().InUse)
+	require.Zero(t, p.figures().InFlight)
+	require.Zero(t, p.figures().InUse)
 
 	ctx := within(t, 20*time.Second)
 	conn, err := p.Dedicate(ctx)
@@ -74,14 +74,14 @@ func TestPingsTakeNoConnection(t *testing.T) {
 		go func() { done <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	}
 	go func() { done <- conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
-	until(t, "each has a connection", func() bool { return p.Stats().InUse == size && withPings(p) == 2*size })
+	until(t, "each has a connection", func() bool { return p.figures().InUse == size && withPings(p) == 2*size })
 	require.ErrorIs(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")), redislanes.ErrExhausted, "there is one caller to a connection")
 	proxy.Flow(redistest.ToClient)
 	for range size {
 		require.NoError(t, <-done)
 	}
 	conn.Return()
-	until(t, "all are free", func() bool { return p.Stats().Idle == size })
+	until(t, "all are free", func() bool { return p.figures().Idle == size })
 	require.Equal(t, "3", get(t, p, "k"))
 }
 
@@ -98,7 +98,7 @@ func TestPingFillsALane(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")) }()
 		synctest.Wait()
-		require.Equal(t, 1, p.Stats().Waiters)
+		require.Equal(t, 1, p.figures().Waiters)
 		require.ErrorIs(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrExhausted)
 		h.hold(nothing)
 		require.NoError(t, <-done)
@@ -184,14 +184,14 @@ func TestIdleConnectionsArePinged(t *testing.T) {
 			t.Parallel()
 			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
-			until(t, "it is connected", func() bool { return p.Stats().Open >= 2 })
+			until(t, "it is connected", func() bool { return p.figures().Open >= 2 })
 			node := server.Nodes()[0]
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
-			until(t, "the server counts as down", func() bool { return p.Stats().Down })
-			require.Positive(t, p.Stats().Closes[redislanes.CloseStalled])
+			until(t, "the server counts as down", func() bool { return p.figures().Down })
+			require.Positive(t, p.figures().Closes[redislanes.CloseStalled])
 			require.NoError(t, node.Resume())
-			until(t, "it is connected again", func() bool { return p.Stats().Open >= 2 })
+			until(t, "it is connected again", func() bool { return p.figures().Open >= 2 })
 		})
 	}
 }
@@ -213,6 +213,6 @@ func TestPingsAreNotUse(t *testing.T) {
 	for _, l := range own {
 		l.Return()
 	}
-	until(t, "the pool has shrunk", func() bool { return p.Stats().Open == 1 })
-	require.EqualValues(t, 3, p.Stats().Closes[redislanes.CloseIdle])
+	until(t, "the pool has shrunk", func() bool { return p.figures().Open == 1 })
+	require.EqualValues(t, 3, p.figures().Closes[redislanes.CloseIdle])
 }

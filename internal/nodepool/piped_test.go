@@ -73,16 +73,16 @@ func dedicateAll(t *testing.T, p *Node, n int) (all []*Dedicated) {
 func TestIdleDedicatedClose(t *testing.T) {
 	overPipes(t, Laned{SlowLanes: -1}, lanes.Dialer{}, func(t *testing.T, p *Node, _ *piped) {
 		all := dedicateAll(t, p, 10)
-		require.Equal(t, 10, p.Stats().Extra)
+		require.Equal(t, 10, p.figures().Extra)
 		for _, c := range all[4:] {
 			c.Return()
 		}
 		time.Sleep(3 * defaultIdleTimeout)
-		require.Equal(t, 4, p.Stats().Extra)
+		require.Equal(t, 4, p.figures().Extra)
 		for _, c := range all[:4] {
 			c.Return()
 		}
 		time.Sleep(3 * defaultIdleTimeout)
-		require.Zero(t, p.Stats().Extra)
+		require.Zero(t, p.figures().Extra)
 	})
 }

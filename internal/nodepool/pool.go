@@ -28,7 +28,6 @@ type Pool struct {
 	exhausted atomic.Uint64 // how many were refused for want of room
 
 	errorReplies wire.ErrorCount
-	traffic      wire.Traffic
 
 	nextLook *time.Timer   // for maintain
 	attended atomic.Bool   // the next look is soon, as batches may be in flight

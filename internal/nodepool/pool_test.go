@@ -37,7 +37,7 @@ func TestManyCallers(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			s := p.Stats()
+			s := p.figures()
 			require.LessOrEqual(t, s.Open, 3)
 			require.EqualValues(t, s.Open+s.Dialing, s.Dials)
 			until(t, "nothing is in flight", func() bool { return p.Quiet() })
@@ -63,7 +63,7 @@ func TestExhausted(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range c.options.MaxWaiters {
 				wg.Go(func() { _ = p.Do(ctx, radix.Cmd(nil, "PING")) })
-				until(t, "it waits", func() bool { return p.Stats().Waiters == i+1 })
+				until(t, "it waits", func() bool { return p.figures().Waiters == i+1 })
 			}
 			for _, err := range []error{p.Do(ctx, radix.Cmd(nil, "PING")), dedicateError(ctx, p)} {
 				require.ErrorIs(t, err, redislanes.ErrExhausted)
@@ -71,7 +71,7 @@ func TestExhausted(t *testing.T) {
 				require.ErrorContains(t, err, p.Address())
 				require.ErrorContains(t, err, c.limit)
 			}
-			require.EqualValues(t, 2, p.Stats().Exhausted)
+			require.EqualValues(t, 2, p.figures().Exhausted)
 			conn.Return()
 			wg.Wait()
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
@@ -89,19 +89,19 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond}, server)
 	ctx := within(t, 10*time.Second)
-	until(t, "it has Min connections", func() bool { return p.Stats().Open == 2 })
+	until(t, "it has Min connections", func() bool { return p.figures().Open == 2 })
 	var conns []*Dedicated
 	for range 6 {
 		conn, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		conns = append(conns, conn)
 	}
-	require.Equal(t, 6, p.Stats().Open)
+	require.Equal(t, 6, p.figures().Open)
 	for _, c := range conns {
 		c.Return()
 	}
-	until(t, "it is back at Min", func() bool { return p.Stats().Open == 2 })
-	require.EqualValues(t, 4, p.Stats().Closes[redislanes.CloseIdle])
+	until(t, "it is back at Min", func() bool { return p.figures().Open == 2 })
+	require.EqualValues(t, 4, p.figures().Closes[redislanes.CloseIdle])
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
@@ -114,7 +114,7 @@ func TestDedicated(t *testing.T) {
 			ctx := within(t, 10*time.Second)
 			c, err := p.Dedicate(ctx)
 			require.NoError(t, err)
-			require.Equal(t, 1, p.Stats().Dedicated)
+			require.Equal(t, 1, p.figures().Dedicated)
 			require.NoError(t, c.Do(ctx, radix.Cmd(nil, "SELECT", "3")))
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", name, "in 0")))
 			c.Return()
@@ -126,9 +126,9 @@ func TestDedicated(t *testing.T) {
 				require.Equal(t, "$4\r\nin 0\r\n", reply)
 				c.Return()
 			}
-			require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseUnclean])
+			require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseUnclean])
 			require.Equal(t, "in 0", get(t, p, name))
-			require.Zero(t, p.Stats().Dedicated)
+			require.Zero(t, p.figures().Dedicated)
 		})
 	}
 }
@@ -188,13 +188,13 @@ func TestSlowCommandsHoldNobodyUp(t *testing.T) {
 	for range cap(slow) {
 		go func() { slow <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	}
-	until(t, "two connections wait for their replies", func() bool { return p.Stats().InUse == 2 })
+	until(t, "two connections wait for their replies", func() bool { return p.figures().InUse == 2 })
 	for range 100 { // they take microseconds; a lock would cost seconds
 		fast, cancel := context.WithTimeout(ctx, time.Second)
 		require.NoError(t, p.Do(fast, radix.Cmd(nil, "PING")))
 		cancel()
 	}
-	require.Equal(t, 2, p.Stats().InUse)
+	require.Equal(t, 2, p.figures().InUse)
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
 	for range cap(slow) {
 		require.NoError(t, <-slow)

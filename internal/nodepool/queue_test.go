@@ -106,7 +106,7 @@ func TestLeavingTheQueueIsCheap(t *testing.T) {
 		cheap = last < 5*first+time.Second/5
 	}
 	require.True(t, cheap, "the last one to come looks through all others")
-	require.Zero(t, p.Stats().Waiters)
+	require.Zero(t, p.figures().Waiters)
 }
 
 // silentDial gets no answer.
@@ -202,7 +202,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	conn, err := p.Dedicate(ctx)
 	require.NoError(t, err)
-	before := p.Stats().WaitCount // Dedicate may have waited for the dial
+	before := p.figures().WaitCount // Dedicate may have waited for the dial
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -210,12 +210,12 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		until(t, "the command waits", func() bool { return p.Stats().Waiters == i+1 })
+		until(t, "the command waits", func() bool { return p.figures().Waiters == i+1 })
 	}
-	require.Equal(t, 1, p.Stats().InUse)
+	require.Equal(t, 1, p.figures().InUse)
 	conn.Return()
 	wg.Wait()
-	s := p.Stats() // LRANGE may have to wait until the connection is free
+	s := p.figures() // LRANGE may have to wait until the connection is free
 	var order []int
 	require.NoError(t, p.Do(ctx, radix.Cmd(&order, "LRANGE", "order", "0", "-1")))
 	for i, n := range order {
@@ -239,7 +239,7 @@ func TestLeavingTheQueue(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, dedicateError(short, p), context.DeadlineExceeded)
-	require.Zero(t, p.Stats().Waiters)
+	require.Zero(t, p.figures().Waiters)
 	conn.Return()
 	require.Empty(t, get(t, p, "left"))
 }

@@ -66,7 +66,7 @@ func TestFailFastBesideOneThatLeaves(t *testing.T) {
 				w.main.mu.Unlock()
 				require.NoError(t, err)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, w.Stats().Closes[redislanes.CloseAged])
+				require.EqualValues(t, 1, w.figures().Closes[redislanes.CloseAged])
 			})
 		})
 	}
@@ -112,7 +112,7 @@ func TestRefusalTakesNoLock(t *testing.T) {
 		go func() { served <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	}
 	until(t, "one is in flight and one waits", func() bool {
-		s := p.Stats()
+		s := p.figures()
 		return s.InFlight == 1 && s.Waiters == 1
 	})
 	refused := make(chan error, 1)
@@ -127,7 +127,7 @@ func TestRefusalTakesNoLock(t *testing.T) {
 		p.main.mu.Unlock()
 		t.Fatal("who is refused waits for the lock")
 	}
-	require.EqualValues(t, 1, p.Stats().Exhausted)
+	require.EqualValues(t, 1, p.figures().Exhausted)
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
 	for range cap(served) {
 		require.NoError(t, <-served)

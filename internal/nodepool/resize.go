@@ -3,7 +3,6 @@ package nodepool
 import (
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 )
@@ -19,9 +18,6 @@ type controller struct {
 	doubted int // connections in doubt, which do not serve
 	inUse   int // of the open ones, those that serve one caller
 	highest int // load since the last look
-	grows   uint64
-	shrinks uint64
-	last    redislanes.Resize
 }
 
 // ranged reports whether the size can change at all.
@@ -118,25 +114,16 @@ func (p *Pool) lookLocked(now time.Time) {
 	switch why {
 	case "":
 		return
-	case redislanes.ShrinkQuiet:
+	case shrinkQuiet:
 		s.load = c.peak
 	}
 	p.resizeLocked(to, why, s)
 }
 
 func (p *Pool) resizeLocked(to int, why string, s sample) {
-	c := &p.size
-	c.last = redislanes.Resize{
-		Time: s.now, From: c.target, To: to, Reason: why,
-		Saturation: float64(s.load) / float64(max(1, c.target)), Waiters: s.waiters,
-	}
-	if to > c.target {
-		c.grows++
-	} else {
-		c.shrinks++
-	}
-	c.resize(to)
-	p.noteStateLocked(guard.Resized, c.last.From, to, why, c.last.Saturation, s.waiters)
+	from := p.size.target
+	p.size.resize(to)
+	p.noteStateLocked(guard.Resized, from, to, why, float64(s.load)/float64(max(1, from)), s.waiters)
 }
 
 // trimLocked takes connections that are not wanted any more away from callers.

@@ -39,19 +39,19 @@ func TestResizingLosesNothing(t *testing.T) {
 					}
 				})
 			}
-			for swing := range uint64(3) {
+			for range 3 {
 				callers.open(40)
-				until(t, "it has grown", func() bool { s := p.Stats(); return s.Target == s.Size && s.Open == s.Size })
+				until(t, "it has grown", func() bool { s := p.figures(); return s.Target == s.Size && s.Open == s.Size })
 				callers.open(2)
 				until(t, "it has shrunk", func() bool {
-					s := p.Stats()
-					return s.Shrinks > swing && s.Target < s.Size/2 && s.Open == s.Target
+					s := p.figures()
+					return s.Target < s.Size/2 && s.Open == s.Target
 				})
 			}
 			callers.close()
 			wg.Wait()
 			require.Equal(t, strconv.Itoa(int(done.Load())), get(t, p, name))
-			s := p.Stats()
+			s := p.figures()
 			require.Equal(t, []string{redislanes.CloseIdle}, keys(s.Closes))
 		})
 	}
@@ -98,7 +98,7 @@ func TestLoadIsWhatIsInFlight(t *testing.T) {
 	t.Parallel()
 	p := open(t, Adaptive{Min: 1, Max: 2}, servers.StartServer(t, servers.Options{}))
 	_ = get(t, p, "k")
-	until(t, "the connection is idle", func() bool { return p.Stats().Idle == 1 })
+	until(t, "the connection is idle", func() bool { return p.figures().Idle == 1 })
 	p.main.mu.Lock()
 	defer p.main.mu.Unlock()
 	m := p.main.members[0]

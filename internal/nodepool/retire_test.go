@@ -47,7 +47,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				}
 				close(greeted)
 				synctest.Wait()
-				require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseRenewed])
+				require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseRenewed])
 			})
 		})
 	}
@@ -92,8 +92,8 @@ func TestReadmitSparesOthers(t *testing.T) {
 		conn.Return()
 		p.Readmit()
 		time.Sleep(time.Second)
-		require.EqualValues(t, 3, p.Stats().Dials)
-		require.Empty(t, p.Stats().Closes)
+		require.EqualValues(t, 3, p.figures().Dials)
+		require.Empty(t, p.figures().Closes)
 	})
 }
 
@@ -130,12 +130,12 @@ func TestRenewUnderTraffic(t *testing.T) {
 			calls, stop := traffic(t, p, nil)
 			until(t, "connections are old enough, and replaced", func() bool {
 				p.Renew(time.Time{})
-				return p.Stats().Closes[redislanes.CloseRenewed] >= 3
+				return p.figures().Closes[redislanes.CloseRenewed] >= 3
 			})
 			seen := calls.Load()
 			until(t, "the traffic goes on", func() bool { return calls.Load() > seen+100 })
 			stop()
-			require.Zero(t, p.Stats().DialErrors)
+			require.Zero(t, p.figures().DialErrors)
 		})
 	}
 }
@@ -152,7 +152,7 @@ func TestRetireUnderTraffic(t *testing.T) {
 				until(t, "there is traffic", func() bool { return calls.Load() > 50 })
 				p.Retire()
 				until(t, "no connection is left, also none that was being dialled", func() bool {
-					s := p.Stats()
+					s := p.figures()
 					return s.Open == 0 && s.Dialing == 0
 				})
 				require.ErrorIs(t, dedicateError(within(t, time.Second), p), cause.ErrRetired)
@@ -160,7 +160,7 @@ func TestRetireUnderTraffic(t *testing.T) {
 				var n int64
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), &n, "GET", "k"))
 				require.Equal(t, n, calls.Load(), "every INCR was acknowledged")
-				require.Equal(t, []int{0, 0}, []int{p.Stats().Open, p.Stats().Dialing})
+				require.Equal(t, []int{0, 0}, []int{p.figures().Open, p.figures().Dialing})
 			}
 		})
 	}
@@ -173,11 +173,11 @@ func TestReplaceIsNotSpaced(t *testing.T) {
 		for i, renew := range []func(){func() { p.Renew(time.Time{}) }, func() { p.Renew(time.Time{}) }, p.Replace} {
 			renew()
 			time.Sleep(100 * time.Millisecond)
-			require.Equal(t, []uint64{2, 2, 4}[i], p.Stats().Closes[redislanes.CloseRenewed])
+			require.Equal(t, []uint64{2, 2, 4}[i], p.figures().Closes[redislanes.CloseRenewed])
 		}
 		// A reply to what was sent before says nothing of the connections that there are now.
 		require.True(t, p.Renew(time.Now().Add(-time.Second)))
 		time.Sleep(100 * time.Millisecond)
-		require.EqualValues(t, 4, p.Stats().Closes[redislanes.CloseRenewed])
+		require.EqualValues(t, 4, p.figures().Closes[redislanes.CloseRenewed])
 	})
 }

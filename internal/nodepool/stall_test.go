@@ -81,7 +81,7 @@ func TestPausedServerIsNotStalled(t *testing.T) {
 				}
 				for range 20 {
 					time.Sleep(p.main.StallTimeout)
-					s := p.Stats()
+					s := p.figures()
 					require.Equal(t, 2, s.InFlight)
 					require.False(t, s.Down)
 				}
@@ -89,8 +89,8 @@ func TestPausedServerIsNotStalled(t *testing.T) {
 				for range cap(done) {
 					require.NoError(t, <-done)
 				}
-				require.Zero(t, p.Stats().Closes[redislanes.CloseStalled])
-				require.Zero(t, p.Stats().Downs)
+				require.Zero(t, p.figures().Closes[redislanes.CloseStalled])
+				require.Zero(t, p.figures().Downs)
 			})
 		})
 	}
@@ -113,9 +113,9 @@ func TestPauseTimeout(t *testing.T) {
 				require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 				require.ErrorIs(t, err, cause.ErrStalled)
 				require.InDelta(t, 20, time.Since(began).Seconds(), 2, "PauseTimeout, and up to two looks")
-				require.False(t, p.Stats().Down)
+				require.False(t, p.figures().Down)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseStalled])
+				require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseStalled])
 			})
 		})
 	}
@@ -160,7 +160,7 @@ func TestEachSilenceIsAsked(t *testing.T) {
 		silence(health.MinSilence + 100*ms)
 		h.lose(false)
 		silence(time.Second)
-		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
+		require.Zero(t, p.figures().Downs, "it answers elsewhere")
 	})
 }
 
@@ -198,7 +198,7 @@ func TestQuestionLeavesWithItsSilence(t *testing.T) {
 		time.Sleep(time.Second)
 		h.hold(nothing)
 		require.NoError(t, <-done)
-		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
+		require.Zero(t, p.figures().Downs, "it answers elsewhere")
 	})
 }
 
@@ -257,7 +257,7 @@ func TestOnePauseIsNothingUsual(t *testing.T) {
 				h.hold(everything)
 				_, err = incr(p, 2*health.MinSilence+100*ms)
 				require.Error(t, err)
-				require.True(t, p.Stats().Suspect)
+				require.True(t, p.figures().Suspect)
 			})
 		})
 	}

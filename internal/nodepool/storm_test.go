@@ -97,14 +97,14 @@ func storm(t *testing.T, config Config, server *brief) {
 	time.Sleep(2 * time.Second)
 	dials := server.dials.Load()
 	bound := 50
-	if s := p.Stats(); server.commands > 0 || server.after > 0 {
+	if s := p.figures(); server.commands > 0 || server.after > 0 {
 		bound += s.Target // it may have that many before the first one is closed
 	}
 	assert.LessOrEqual(t, dials, int64(bound))
 	consistent(t, p)
 	server.well.Store(true)
 	time.Sleep(4 * time.Second)
-	assert.Equal(t, p.Stats().Target, p.Stats().Open, "all is well again")
+	assert.Equal(t, p.figures().Target, p.figures().Open, "all is well again")
 	assert.NoError(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")))
 	cancel()
 	callers.Wait()
@@ -128,12 +128,12 @@ func TestReapedConnections(t *testing.T) {
 				require.NoError(t, err)
 				for range 500 {
 					time.Sleep(100 * time.Millisecond)
-					s := p.Stats()
+					s := p.figures()
 					assert.False(t, s.Down)
 					assert.Equal(t, s.Size, s.Open+s.Dialing)
 				}
-				assert.Zero(t, p.Stats().Downs)
-				assert.Zero(t, p.Stats().DialErrors)
+				assert.Zero(t, p.figures().Downs)
+				assert.Zero(t, p.figures().DialErrors)
 				require.NoError(t, p.Close())
 				proxy.tasks.Wait()
 			})
@@ -151,13 +151,13 @@ func TestRenewalsAreSpaced(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			w.Renew(time.Time{})
 		}
-		s := w.Stats()
+		s := w.figures()
 		require.LessOrEqual(t, s.Closes[redislanes.CloseRenewed], uint64(5*7), "at 0, 1, 3, 7, 15, 31, 47 s")
 		time.Sleep(time.Minute)
 		before := s.Closes[redislanes.CloseRenewed]
 		w.Renew(time.Time{})
 		synctest.Wait()
-		require.Equal(t, before+5, w.Stats().Closes[redislanes.CloseRenewed], "after a quiet time, at once")
+		require.Equal(t, before+5, w.figures().Closes[redislanes.CloseRenewed], "after a quiet time, at once")
 	})
 }
 
@@ -174,8 +174,8 @@ func TestEvictingServer(t *testing.T) {
 		<-short.Done()
 		cancel()
 	}
-	t.Log(p.Stats())
-	require.LessOrEqual(t, p.Stats().Dials, uint64(50))
+	t.Log(p.figures())
+	require.LessOrEqual(t, p.figures().Dials, uint64(50))
 	balanced(t, p)
 }
 
@@ -211,8 +211,8 @@ func TestRefusedProofIsNotCounted(t *testing.T) {
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		require.Positive(t, pings.Load())
-		require.Equal(t, 1, p.Stats().Open)
-		require.Empty(t, p.Stats().ErrorReplies)
+		require.Equal(t, 1, p.figures().Open)
+		require.Empty(t, p.figures().ErrorReplies)
 		require.NoError(t, p.Close())
 	})
 }
@@ -227,8 +227,8 @@ func TestDialsAreSpaced(t *testing.T) {
 	for range 50 {
 		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
 	}
-	until(t, "all dials have failed", func() bool { return p.Stats().Dialing == 0 })
-	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
+	until(t, "all dials have failed", func() bool { return p.figures().Dialing == 0 })
+	require.LessOrEqual(t, p.figures().Dials, uint64(health.MaxDials))
 }
 
 // TestRefusalsThatPass: a server that refuses the handshake for now is dialled again as
@@ -307,12 +307,12 @@ func TestRefusedHandshakesAreSlow(t *testing.T) {
 		lanes.Dialer{Password: "wrong"}, server.Addrs()[0], nil)
 	require.NoError(t, err)
 	defer p.Close()
-	until(t, "all dials have failed", func() bool { s := p.Stats(); return s.DialErrors > 0 && s.Dialing == 0 })
+	until(t, "all dials have failed", func() bool { s := p.figures(); return s.DialErrors > 0 && s.Dialing == 0 })
 	for range 100 {
 		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, p.Do(context.Background(), radix.Cmd(nil, "PING")), &refused)
 	}
-	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
+	require.LessOrEqual(t, p.figures().Dials, uint64(health.MaxDials))
 }
 
 // TestPauseEndsWithItsReason: a restart ends all connections of a pool that has just opened. They died young, so
@@ -322,6 +322,6 @@ func TestPauseEndsWithItsReason(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		require.Equal(t, 50, s.cut())
 		time.Sleep(2 * time.Second)
-		require.Equal(t, 50, p.Stats().Open)
+		require.Equal(t, 50, p.figures().Open)
 	})
 }

@@ -37,7 +37,6 @@ type Events interface {
 type Owner struct {
 	Events    Events      // nil: nobody is told
 	Errors    *ErrorCount // counts error replies; nil: nobody does
-	Traffic   *Traffic    // counts bytes behind the handshake; nil: nobody does
 	MaxQueued int         // bytes that wait to be written, beyond which [Lane.Enqueue] refuses a batch; 0: no limit
 }
 
@@ -52,8 +51,7 @@ type Lane struct {
 	writeTimeout time.Duration
 	keepsTime    bool        // the connection knows read deadlines, without which no caller may read
 	errorReplies *ErrorCount // nil: nobody counts
-	traffic      *Traffic
-	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
+	maxQueued    int         // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
 	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
@@ -103,7 +101,7 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	l := &Lane{
 		addr: addr, conn: conn, writeTimeout: d.WriteTimeout,
-		events: o.Events, errorReplies: o.Errors, traffic: cmp.Or(o.Traffic, new(Traffic)), maxQueued: cmp.Or(o.MaxQueued, unlimited),
+		events: o.Events, errorReplies: o.Errors, maxQueued: cmp.Or(o.MaxQueued, unlimited),
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.MaxReply),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up

@@ -9,7 +9,7 @@ func (l *Lane) readOnce() (batches int, err error) {
 	if b, space := l.bulkSpace(); b != nil {
 		n, err := l.conn.Read(space)
 		if n > 0 {
-			l.received(n)
+			l.progress.Add(1)
 			if bad := l.tookBulk(b, n); bad != nil {
 				return 0, bad
 			}
@@ -18,7 +18,7 @@ func (l *Lane) readOnce() (batches int, err error) {
 	}
 	n, err := l.conn.Read(l.rbuf)
 	if n > 0 {
-		l.received(n)
+		l.progress.Add(1)
 		var bad error
 		if batches, bad = l.deliver(l.rbuf[:n], err); bad != nil {
 			return batches, bad

@@ -8,22 +8,6 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// Traffic counts the bytes of all lanes of an [Owner], once for each read and write. The zero value is ready to use; its methods are safe
-// for concurrent use.
-type Traffic struct{ sent, received atomic.Uint64 }
-
-// Sent returns how many bytes were handed to sockets.
-func (t *Traffic) Sent() uint64 { return t.sent.Load() }
-
-// Received returns how many bytes were read.
-func (t *Traffic) Received() uint64 { return t.received.Load() }
-
-// received notes that n bytes were read.
-func (l *Lane) received(n int) {
-	l.progress.Add(1)
-	l.traffic.received.Add(uint64(n))
-}
-
 // errorCodes are what error replies are counted by: the first words of their texts,
 // from errors that all commands may get. It is a fixed list, so that no server adds to
 // it. The last one stands for all others.

@@ -64,7 +64,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 	// In any two pieces, straight into deliver.
 	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + attribute + push
 	for i := range stream {
-		l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}, traffic: new(Traffic)}
+		l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}}
 		b := newTrip([]string{"GET"}, []string{"GET"})
 		b.call.Begin(1)
 		l.head, l.tail = b, b
@@ -82,7 +82,7 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	const push = "|1\r\n+a\r\n+b\r\n>2\r\n+x\r\n$3\r\nabc\r\n"
 	for unasked, legal := range map[string]bool{push: true, "|1\r\n+a\r\n+b\r\n:7\r\n": false} {
 		for i := 1; i < len(unasked)-len("7\r\n"); i++ {
-			l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}, traffic: new(Traffic)}
+			l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}}
 			b := newTrip([]string{"GET"})
 			b.call.Begin(1)
 			_, err := l.deliver([]byte(unasked[:i]), nil)

@@ -56,7 +56,7 @@ func TestSilenceAndPause(t *testing.T) {
 		s.incr(10*time.Second, s.key(0, 0)).ok(500 * time.Millisecond)
 		s.node(0).PauseWrites(1500 * time.Millisecond)
 		s.incr(10*time.Second, s.key(0, 0)).ok(1600 * time.Millisecond)
-		require.Zero(s, s.stats(0).Suspects)
+		require.Zero(s, s.stats(0).Downs)
 	})
 }
 

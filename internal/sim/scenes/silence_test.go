@@ -195,6 +195,6 @@ func TestSilenceAfterLostQuestion(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		giveBack()
 		s.incr(5*time.Second, s.key(0, 1)).ok(2400 * time.Millisecond)
-		require.Zero(s, s.stats(0).Suspects)
+		require.Zero(s, s.stats(0).Downs)
 	})
 }

@@ -111,7 +111,7 @@ func (e *Endpoint) connected() bool {
 // adaptive one takes more only while callers wait.
 func settled(s redislanes.PoolStats) bool {
 	if s.Kind == "adaptive" {
-		return s.Dialing == 0
+		return s.Open > 0
 	}
 	return s.Open >= s.Size
 }

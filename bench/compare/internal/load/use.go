@@ -66,7 +66,7 @@ func sampleOf(s redislanes.Stats, at time.Duration) Sample {
 	for _, n := range s.Nodes {
 		sample.Open += n.Pool.Open
 		sample.InUse += n.Pool.InUse
-		sample.InFlight += n.Pool.InFlight
+		sample.InFlight += n.Pool.InFlight()
 		sample.Waiters += n.Pool.Waiters
 		sample.Saturation = max(sample.Saturation, n.Pool.Saturation())
 	}

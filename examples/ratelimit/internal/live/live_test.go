@@ -56,7 +56,7 @@ func newService() *service {
 	}
 	for i, node := range []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"} {
 		for name, value := range map[string]float64{"open_connections": 4, "max_connections": 4, "in_flight_batches": float64(2 + 3*i),
-			"waiters": 0, "saturation_ratio": 0.25, "suspect": 0, "down": 0} {
+			"waiters": 0, "saturation_ratio": 0.25, "down": 0} {
 			s.pools["redislanes_pool_"+name].WithLabelValues(node, "primary").Set(value)
 		}
 	}
@@ -94,9 +94,7 @@ func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 
 func TestData(t *testing.T) {
 	s := newService()
-	s.pools["redislanes_pool_suspect"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
 	s.pools["redislanes_pool_down"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
-	s.pools["redislanes_pool_suspect"].WithLabelValues("10.0.0.3:6379", "primary").Set(1)
 	s.now()
 	s.decisions.WithLabelValues("a", "not_asked").Add(0)
 	s.replies.WithLabelValues("10.0.0.1:6379", "BUSY").Add(0)
@@ -117,7 +115,6 @@ func TestData(t *testing.T) {
 	require.Len(t, got.Pools, 3)
 	require.Equal(t, Pool{"10.0.0.1:6379", "primary", 4, 4, 2, 0, 0.25, "up"}, *got.Pools[0])
 	require.Equal(t, "down", got.Pools[1].State)
-	require.Equal(t, "suspect", got.Pools[2].State)
 }
 
 var elsewhere = regexp.MustCompile(`(?:src|href|url|fetch|import)\s*[=(]\s*["']?(?:https?:)?//`)

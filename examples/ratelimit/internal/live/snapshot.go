@@ -36,7 +36,7 @@ type Pool struct {
 	InFlight   float64 `json:"in_flight"`
 	Waiters    float64 `json:"waiters"`
 	Saturation float64 `json:"saturation"`
-	State      string  `json:"state"` // up, suspect or down
+	State      string  `json:"state"` // up or down
 }
 
 // snapshotOf picks what the page draws.
@@ -85,15 +85,11 @@ var poolFigures = map[string]func(*Pool, float64){
 	"redislanes_pool_in_flight_batches": func(p *Pool, v float64) { p.InFlight = v },
 	"redislanes_pool_waiters":           func(p *Pool, v float64) { p.Waiters = v },
 	"redislanes_pool_saturation_ratio":  func(p *Pool, v float64) { p.Saturation = v },
-	"redislanes_pool_suspect":           func(p *Pool, v float64) { p.fall(v, "suspect") },
-	"redislanes_pool_down":              func(p *Pool, v float64) { p.fall(v, "down") },
-}
-
-// fall notes a state; a node that is down is no longer only suspect.
-func (p *Pool) fall(v float64, state string) {
-	if v > 0 && p.State != "down" {
-		p.State = state
-	}
+	"redislanes_pool_down": func(p *Pool, v float64) {
+		if v > 0 {
+			p.State = "down"
+		}
+	},
 }
 
 func each(pools map[[2]string]*Pool, f *dto.MetricFamily, set func(*Pool, float64)) {

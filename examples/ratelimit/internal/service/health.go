@@ -82,8 +82,6 @@ func (h *Health) trouble(s redislanes.Stats, now time.Time) error {
 		case s.Nodes[i].Role != "primary": // limits do not use it
 		case p.Down:
 			errs = append(errs, fmt.Errorf("redis: node %s is down", p.Addr))
-		case p.Suspect:
-			errs = append(errs, fmt.Errorf("redis: node %s does not answer", p.Addr))
 		case p.Open == 0:
 			since, ok := before[p.Addr]
 			if !ok {

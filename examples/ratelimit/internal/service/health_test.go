@@ -88,7 +88,6 @@ func TestReady(t *testing.T) {
 		{cluster.SlotCount, node("replica", redislanes.PoolStats{Down: true}), ""},
 		{cluster.SlotCount - 100, node("primary", redislanes.PoolStats{Open: 1}), "redis: 100 of 16384 slots have no node"},
 		{cluster.SlotCount, node("primary", redislanes.PoolStats{Open: 1, Down: true}), "redis: node 10.0.0.1:6379 is down"},
-		{cluster.SlotCount, node("primary", redislanes.PoolStats{Open: 1, Suspect: true}), "redis: node 10.0.0.1:6379 does not answer"},
 		{cluster.SlotCount, node("primary", redislanes.PoolStats{}), "redis: there is no connection to node 10.0.0.1:6379"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
