@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -27,23 +26,14 @@ func (s *soak) inject(f fault, v view, node int, keys []string) error {
 		return s.reshard(ctx, f, n, keys)
 	case failover:
 		return n.Failover(ctx, "")
-	case takeover:
-		return n.Failover(ctx, "TAKEOVER")
 	case stop:
 		return s.stopNode(n, f.hold)
 	case kill:
 		return errors.Join(n.Kill(), s.healthy(), n.Restart(ctx))
-	case standalone:
-		return s.standalone(ctx, n)
 	case shardLost:
 		return s.loseShard(ctx, v, node, f.hold)
 	case clientKill:
 		return s.killClients(ctx, n, f.hold)
-	case clientPause:
-		// PING is answered when the pause has ended.
-		return errors.Join(n.Do(ctx, nil, "CLIENT", "PAUSE", strconv.FormatInt(f.hold.Milliseconds(), 10)), n.Do(ctx, nil, "PING"))
-	case debugSleep:
-		return n.Do(ctx, nil, "DEBUG", "SLEEP", strconv.FormatFloat(f.hold.Seconds(), 'f', 3, 64))
 	}
 	return fmt.Errorf("fault %q: no such kind", f.kind)
 }
@@ -93,21 +83,6 @@ func (s *soak) killClients(ctx context.Context, n *servers.Node, hold time.Durat
 	return nil
 }
 
-// standalone kills a primary, starts a server without cluster mode at its address, which must get
-// no key, and starts the node again when its replica has taken over.
-func (s *soak) standalone(ctx context.Context, n *servers.Node) error {
-	if err := errors.Join(n.Kill(), n.RestartAlone(ctx)); err != nil {
-		return err
-	}
-	promoted := s.healthy()
-	var keys int
-	asked := n.Do(ctx, &keys, "DBSIZE")
-	if keys > 0 {
-		s.found("a server without cluster mode at the address of a killed node was given %d keys", keys)
-	}
-	return errors.Join(asked, promoted, n.Kill(), n.Restart(ctx))
-}
-
 // failOpen is how long after a shard is known to be lost its calls may take their whole
 // time: RetryWindow, and as much for a busy machine.
 const failOpen = 2 * time.Second
@@ -116,7 +91,7 @@ const failOpen = 2 * time.Second
 // node timeout and failOpen, calls must fail at once.
 func (s *soak) loseShard(ctx context.Context, v view, node int, hold time.Duration) error {
 	var shard []*servers.Node // the primary last: a replica could win an election
-	for i, primary := range v.primary {
+	for i, primary := range v {
 		if primary == node && i != node {
 			shard = append(shard, s.cluster.Nodes()[i])
 		}

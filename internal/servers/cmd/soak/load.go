@@ -26,8 +26,7 @@ type load struct {
 	stop    chan struct{}
 	wait    sync.WaitGroup
 
-	calls, late, lost, clung atomic.Int64 // lost: calls to a lost shard; clung: those of them that took half of their time
-	latest                   atomic.Int64 // the longest time after a deadline, in nanoseconds
+	calls, lost, clung atomic.Int64 // lost: calls to a lost shard; clung: those of them that took half of their time
 }
 
 // A tally is what the callers were told of the INCRBY 1 of one key.
@@ -40,7 +39,7 @@ func (s *soak) newLoad(keys []string) *load {
 func (l *load) start(seed uint64) {
 	for i := range l.settings.callers {
 		c := &caller{load: l, pipeline: pipeline.New(l.client), random: rand.New(rand.NewPCG(seed, uint64(i))), last: make([]int64, len(l.keys))}
-		l.wait.Go(c.run)
+		l.wait.Go(func() { c.run([]func(context.Context, []int) error{c.send, c.hit}[i%2]) })
 	}
 }
 
@@ -50,7 +49,7 @@ func (l *load) end() {
 	l.wait.Wait()
 }
 
-// A caller sends one pipeline after the other.
+// A caller makes one call after the other.
 type caller struct {
 	*load
 	pipeline *pipeline.Pipeline
@@ -58,7 +57,7 @@ type caller struct {
 	last     []int64 // the total that the caller saw of each key last
 }
 
-func (c *caller) run() {
+func (c *caller) run(count func(ctx context.Context, keys []int) error) {
 	next := time.NewTicker(pause)
 	defer next.Stop()
 	for {
@@ -66,72 +65,87 @@ func (c *caller) run() {
 		case <-c.stop:
 			return
 		case <-next.C:
-			c.call()
+			c.call(count)
 		}
 	}
 }
 
 // call counts different keys, as two INCRBY of one key could change places if only the first is refused.
-func (c *caller) call() {
-	p := c.pipeline
-	p.Reset()
+func (c *caller) call(count func(ctx context.Context, keys []int) error) {
 	picked := c.random.Perm(len(c.keys))[:keysPerCall]
-	var replies [2 * keysPerCall]pipeline.Reply
-	for i, key := range picked {
-		replies[2*i] = p.IncrBy(c.keys[key], 1)
-		replies[2*i+1] = p.Expire(c.keys[key], time.Hour)
-	}
 	lost, began := c.soak.lost.Load(), time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), began.Add(c.settings.deadline))
-	err := p.Do(ctx)
-	took := time.Since(began)
-	cancel()
+	defer cancel()
+	err := count(ctx, picked)
 	c.calls.Add(1)
-	if late := took - c.settings.deadline; late > 0 {
-		c.late.Add(1)
-		for worst := c.latest.Load(); int64(late) > worst && !c.latest.CompareAndSwap(worst, int64(late)); worst = c.latest.Load() {
-		}
-	}
 	if lost && c.soak.lost.Load() {
 		c.load.lost.Add(1)
-		if took > c.settings.deadline/2 {
+		if time.Since(began) > c.settings.deadline/2 {
 			c.clung.Add(1)
 		}
 	}
-	c.judge(err, picked, replies[:])
+	var typed *redislanes.PipelineError
+	if err != nil && !errors.As(err, &typed) {
+		c.found("a call returned %v", err)
+	}
 }
 
-// judge looks at how each command of a call ended.
-func (c *caller) judge(err error, picked []int, replies []pipeline.Reply) {
-	failed := false
-	for i, r := range replies {
-		o := outcomeOf(r.Err())
-		failed = failed || o != acknowledged
-		if o == impossible {
-			c.found("a command ends in none of the four ways: %v", r.Err())
-		}
-		if i%2 == 0 {
-			c.count(picked[i/2], o, r)
-		}
+// send counts by a pipeline.
+func (c *caller) send(ctx context.Context, picked []int) error {
+	p := c.pipeline
+	p.Reset()
+	var totals, expiries [keysPerCall]pipeline.Reply
+	for i, key := range picked {
+		totals[i], expiries[i] = p.IncrBy(c.keys[key], 1), p.Expire(c.keys[key], time.Hour)
 	}
-	var typed *redislanes.PipelineError
-	if (err != nil) != failed || err != nil && !errors.As(err, &typed) {
+	err, failed := p.Do(ctx), false
+	for i, r := range totals {
+		total, _ := r.Int() // 0 if it failed, which the error says
+		failed = c.judge(picked[i], total, r.Err()) || c.outcome(expiries[i].Err()) != acknowledged || failed
+	}
+	if (err != nil) != failed {
 		c.found("Do returned %v, and a command failed: %t", err, failed)
 	}
+	return err
 }
 
-func (c *caller) count(key int, o outcome, incr pipeline.Reply) {
-	switch o {
+// hit counts by Counters.
+func (c *caller) hit(ctx context.Context, picked []int) error {
+	hits := make([]pipeline.Hit, keysPerCall)
+	for i, key := range picked {
+		hits[i] = pipeline.Hit{Key: c.keys[key], TTL: time.Hour}
+	}
+	err, failed := c.counters.Hit(ctx, hits), false
+	for i, h := range hits {
+		failed = c.judge(picked[i], h.Total, h.Err) || failed
+	}
+	if (err != nil) != failed {
+		c.found("Hit returned %v, and a hit failed: %t", err, failed)
+	}
+	return err
+}
+
+// judge notes how an INCRBY ended, and reports whether it failed.
+func (c *caller) judge(key int, total int64, err error) (failed bool) {
+	switch c.outcome(err) {
 	case unknown, impossible:
 		c.tallies[key].unknown.Add(1)
 	case acknowledged:
 		c.tallies[key].acknowledged.Add(1)
-		total, err := incr.Int()
-		if err != nil || total <= c.last[key] && c.lossless.Load() {
-			c.found("INCRBY of %s: a caller got %d (%v) after %d", c.keys[key], total, err, c.last[key])
+		if total <= c.last[key] && c.lossless.Load() {
+			c.found("INCRBY of %s: a caller got %d after %d", c.keys[key], total, c.last[key])
 		}
 		c.last[key] = total
 	}
+	return err != nil
+}
+
+func (c *caller) outcome(err error) outcome {
+	o := outcomeOf(err)
+	if o == impossible {
+		c.found("a command ends in none of the four ways: %v", err)
+	}
+	return o
 }
 
 // An outcome is how a command ended.

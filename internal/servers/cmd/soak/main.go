@@ -3,10 +3,10 @@
 //
 //	go run ./internal/servers/cmd/soak -for 10m -seed 1
 //
-// It starts the cluster, opens one cluster.Client and lets callers send pipelines of INCRBY and
-// EXPIRE, each with a deadline. Faults come one after another, chosen by -seed: slots that move,
-// failovers, stopped, killed and sleeping nodes, closed connections, shards that are lost, and a
-// server without cluster mode at the address of a killed node.
+// It starts the cluster and opens one cluster.Client. Half of the callers send pipelines of INCRBY
+// and EXPIRE, the others hits of pipeline.Counters, each with a deadline. Faults come one after
+// another, chosen by -seed: slots that move, failovers, stopped and killed nodes, closed
+// connections, and shards that are lost.
 //
 // The time is divided into episodes with keys of their own. At the end of each, every key holds
 //
@@ -16,11 +16,9 @@
 // not graceful, a kill, or a stall that may cause a failover. Half of the episodes are lossless:
 // they have no such fault.
 //
-// The exit status is 1 if a key violates its bounds, a command ends in none of the four ways, a
-// server in another's place is given keys, calls cling to a lost shard, the client leaves
-// goroutines or memory behind, or the cluster does not become healthy again. Calls that return
-// after their deadlines are reported only, beside goroutines that do nothing but wait for a
-// context: a busy machine makes anything late.
+// The exit status is 1 if a key violates its bounds, a command ends in none of the four ways, calls
+// cling to a lost shard, the client leaves goroutines or memory behind, or the cluster does not
+// become healthy again.
 package main
 
 import (
@@ -63,12 +61,12 @@ func command(args []string, out io.Writer) int {
 
 // settings are what the flags say.
 type settings struct {
-	total, episode time.Duration
-	seed           uint64
-	pool           string
-	callers        int
-	deadline       time.Duration
-	kinds          []kind // of faults; none: all
+	total    time.Duration
+	seed     uint64
+	pool     string
+	callers  int
+	deadline time.Duration
+	kinds    []kind // of faults; none: all
 }
 
 // pools are the values of -pool.
@@ -79,7 +77,6 @@ func parseSettings(args []string, out io.Writer) (settings, error) {
 	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	f.SetOutput(out)
 	f.DurationVar(&s.total, "for", 10*time.Minute, "how long; a fault that is under way is finished")
-	f.DurationVar(&s.episode, "episode", 30*time.Second, "length of an episode, at most half of -for")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the faults")
 	f.StringVar(&s.pool, "pool", "laned", "kind of the pools: fixed, adaptive or laned")
 	f.IntVar(&s.callers, "callers", 32, "number of callers")
@@ -88,7 +85,6 @@ func parseSettings(args []string, out io.Writer) (settings, error) {
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
-	s.episode = min(s.episode, s.total/2)
 	for name := range strings.SplitSeq(*only, ",") {
 		if name != "" {
 			s.kinds = append(s.kinds, kind(name))
@@ -103,12 +99,8 @@ func (s settings) validate(rest []string) error {
 		return fmt.Errorf("argument %q: want flags only", rest[0])
 	case s.total < time.Second:
 		return fmt.Errorf("-for = %v: want at least 1s", s.total)
-	case s.episode <= 0:
-		return fmt.Errorf("-episode = %v: must be positive", s.episode)
-	case s.callers < 1:
-		return fmt.Errorf("-callers = %d: must be positive", s.callers)
-	case s.deadline <= 0:
-		return fmt.Errorf("-deadline = %v: must be positive", s.deadline)
+	case s.callers < 2 || s.deadline <= 0:
+		return fmt.Errorf("-callers = %d, -deadline = %v: want two callers, and a time", s.callers, s.deadline)
 	case pools[s.pool] == nil:
 		return fmt.Errorf("-pool = %q: want fixed, adaptive or laned", s.pool)
 	}

@@ -11,21 +11,17 @@ import (
 type kind string
 
 const (
-	reshard     kind = "reshard"      // slots with keys move to another primary
-	failover    kind = "failover"     // CLUSTER FAILOVER of a replica
-	takeover    kind = "takeover"     // CLUSTER FAILOVER TAKEOVER
-	stop        kind = "stop"         // SIGSTOP and, later, SIGCONT
-	kill        kind = "kill"         // SIGKILL of a primary, a promotion, a restart
-	clientKill  kind = "client-kill"  // CLIENT KILL TYPE normal, again and again
-	clientPause kind = "client-pause" // CLIENT PAUSE
-	debugSleep  kind = "debug-sleep"  // DEBUG SLEEP
-	standalone  kind = "standalone"   // a killed primary's address leads to a server without cluster mode
-	shardLost   kind = "shard-lost"   // SIGKILL of a primary and its replicas, later a restart
+	reshard    kind = "reshard"     // slots with keys move to another primary
+	failover   kind = "failover"    // CLUSTER FAILOVER of a replica
+	stop       kind = "stop"        // SIGSTOP and, later, SIGCONT
+	kill       kind = "kill"        // SIGKILL of a primary, a promotion, a restart
+	clientKill kind = "client-kill" // CLIENT KILL TYPE normal, again and again
+	shardLost  kind = "shard-lost"  // SIGKILL of a primary and its replicas, later a restart
 )
 
 var (
-	losslessKinds = []kind{reshard, failover, clientKill, stop, clientPause, debugSleep}
-	lossyKinds    = append(slices.Clone(losslessKinds), takeover, kill, standalone, shardLost)
+	losslessKinds = []kind{reshard, failover, clientKill, stop}
+	lossyKinds    = append(slices.Clone(losslessKinds), kill, shardLost)
 )
 
 const (
@@ -50,7 +46,7 @@ func (f fault) String() string { return fmt.Sprintf("%s for %v", f.kind, f.hold)
 
 // mayLose reports whether Redis may lose acknowledged writes by the fault.
 func (f fault) mayLose() bool {
-	return !slices.Contains(losslessKinds, f.kind) || f.kind != reshard && f.kind != clientKill && f.hold > longestStall
+	return !slices.Contains(losslessKinds, f.kind) || f.kind == stop && f.hold > longestStall
 }
 
 // A plan yields the faults of one episode. It depends on the seed, the episode's number and the settings only.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +18,8 @@ import (
 )
 
 const (
-	startTime = 60 * time.Second
+	startTime      = 60 * time.Second
+	longestEpisode = 30 * time.Second
 
 	// servedTime is how long after the cluster is healthy the client must serve all keys.
 	servedTime = 10 * time.Second
@@ -33,6 +36,7 @@ type soak struct {
 	began    time.Time
 	cluster  *servers.Cluster
 	client   *cluster.Client
+	counters *pipeline.Counters
 	tags     []string    // of keys, each in a slot of its own
 	lost     atomic.Bool // a shard has been lost for so long that its calls must fail at once
 	lossless atomic.Bool // Redis cannot have lost an acknowledged write in this episode
@@ -57,11 +61,10 @@ func run(ctx context.Context, set settings, log io.Writer) (*report, error) {
 	}
 	s.began = time.Now()
 	s.logf("cluster at %s, seed %d", strings.Join(s.cluster.Addrs(), " "), set.seed)
-	waits := s.report.bareWaits.watch()
+	s.counters = pipeline.CountersConfig{}.New(s.client)
 	s.episodes()
-	waits()
 	s.report.took, s.report.stats = time.Since(s.began), s.client.Stats()
-	if err := s.client.Close(); err != nil {
+	if err := errors.Join(s.counters.Close(), s.client.Close()); err != nil {
 		s.found("closing the client: %v", err)
 	}
 	s.report.judge(before, measure(before.goroutines))
@@ -81,9 +84,9 @@ func (s *soak) found(format string, args ...any) {
 
 // episodes runs until the time is over, the context ends, or an episode cannot go on.
 func (s *soak) episodes() {
-	end := s.began.Add(s.settings.total)
+	end, length := s.began.Add(s.settings.total), min(longestEpisode, s.settings.total/2)
 	for number := 1; s.ctx.Err() == nil && time.Now().Before(end); number++ {
-		until := time.Now().Add(s.settings.episode)
+		until := time.Now().Add(length)
 		if until.After(end) {
 			until = end
 		}
@@ -130,7 +133,7 @@ func (s *soak) disturb(f fault, keys []string) error {
 	}
 	fit := before.fit(f.kind)
 	if len(fit) == 0 {
-		return fmt.Errorf("%s: no node is fit: primaries of the nodes: %v", f, before.primary)
+		return fmt.Errorf("%s: no node is fit: primaries of the nodes: %v", f, before)
 	}
 	if f.mayLose() {
 		s.lossless.Store(false)
@@ -150,7 +153,7 @@ func (s *soak) disturb(f fault, keys []string) error {
 	if err != nil {
 		return err
 	}
-	if s.lossless.Load() && after.epoch-before.epoch > mostEpochs(f) {
+	if s.lossless.Load() && f.kind != failover && !slices.Equal(before, after) {
 		s.lossless.Store(false)
 		s.logf("an unexpected election: acknowledged writes may be lost")
 	}

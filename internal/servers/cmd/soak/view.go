@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mediocregopher/radix/v4"
@@ -14,72 +13,39 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
-// A view is what the nodes of a healthy cluster agree about.
-type view struct {
-	epoch   int64
-	primary []int // each node's primary; a primary's is the node itself; -1 for a node that is not listed
-}
+// A view is each node's primary; a primary's is the node itself.
+type view []int
 
 func look(ctx context.Context, nodes []*servers.Node) (view, error) {
-	var v view
-	ids := make([]string, len(nodes))
+	v := make(view, len(nodes))
 	for i, n := range nodes {
-		ids[i] = n.ID()
-		var info string
-		if err := n.Do(ctx, &info, "CLUSTER", "INFO"); err != nil {
-			return v, err
+		var role []any
+		if err := n.Do(ctx, &role, "ROLE"); err != nil {
+			return nil, err
 		}
-		v.epoch = max(v.epoch, currentEpoch(info))
+		v[i] = primaryOf(i, role, nodes)
 	}
-	var listed string
-	if err := nodes[0].Do(ctx, &listed, "CLUSTER", "NODES"); err != nil {
-		return v, err
-	}
-	v.primary = primaries(listed, ids)
 	return v, nil
 }
 
-// currentEpoch finds the epoch in the reply to CLUSTER INFO, 0 without one.
-func currentEpoch(info string) int64 {
-	for line := range strings.Lines(info) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "cluster_current_epoch:"); ok {
-			n, _ := strconv.ParseInt(text, 10, 64)
-			return n
-		}
+// primaryOf finds the node's primary in its reply to ROLE; -1 if it is none of the nodes.
+func primaryOf(node int, role []any, nodes []*servers.Node) int {
+	if fmt.Sprintf("%s", role[0]) == "master" {
+		return node
 	}
-	return 0
-}
-
-// primaries finds the primary of each node in the reply to CLUSTER NODES.
-func primaries(listed string, ids []string) []int {
-	primary := slices.Repeat([]int{-1}, len(ids))
-	for line := range strings.Lines(listed) {
-		fields := strings.Fields(line)
-		const id, flags, primaryID, enough = 0, 2, 3, 4
-		if len(fields) < enough {
-			continue
-		}
-		of := fields[primaryID]
-		if strings.Contains(fields[flags], "master") {
-			of = fields[id]
-		}
-		if i := slices.Index(ids, fields[id]); i >= 0 {
-			primary[i] = slices.Index(ids, of)
-		}
-	}
-	return primary
+	return slices.IndexFunc(nodes, func(n *servers.Node) bool { return n.Addr() == fmt.Sprintf("%s:%d", role[1], role[2]) })
 }
 
 // fit returns the nodes that the fault can be done to.
 func (v view) fit(k kind) []int {
 	var fit []int
-	for i, primary := range v.primary {
+	for i, primary := range v {
 		isPrimary := primary == i
 		ok := isPrimary
 		switch k {
-		case failover, takeover:
+		case failover:
 			ok = !isPrimary && primary >= 0
-		case kill, standalone:
+		case kill:
 			ok = isPrimary && v.replicas(i) > 0
 		}
 		if ok {
@@ -90,24 +56,12 @@ func (v view) fit(k kind) []int {
 }
 
 func (v view) replicas(node int) (n int) {
-	for i, primary := range v.primary {
+	for i, primary := range v {
 		if primary == node && i != node {
 			n++
 		}
 	}
 	return n
-}
-
-// mostEpochs is by how much a fault may raise the epoch. Each slot that moves raises it by one, and so does
-// an election. More means an election that nobody asked for.
-func mostEpochs(f fault) int64 {
-	switch f.kind {
-	case reshard:
-		return int64(f.slots)
-	case failover:
-		return 1
-	}
-	return 0
 }
 
 // values reads the keys from the primaries, without the client under test.
