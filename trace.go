@@ -24,7 +24,8 @@ type Trace struct {
 
 	// BeginGroup is called before a group is sent: commands of one request that travel
 	// together to one node. EndGroup is given the context that it returns; nil stands for
-	// ctx. Requests to a node of Client.Clients or ForEachPrimary have no groups.
+	// ctx. Only requests over shared connections have groups: no dedicated ones, and none to a node of
+	// Client.Clients or ForEachPrimary.
 	BeginGroup func(ctx context.Context, s GroupStart) context.Context
 
 	// EndGroup is called once for each group, before its request ends. The goroutine that

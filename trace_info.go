@@ -59,10 +59,6 @@ type GroupStart struct {
 	Retried    int // commands that are sent again, without redirects
 	Redirected int // commands that follow MOVED or ASK
 
-	// Dedicated says that the request has the connection to itself. The group may take as
-	// long as its commands block.
-	Dedicated bool
-
 	Names CommandNamer // of the commands; see Command
 }
 

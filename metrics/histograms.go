@@ -100,7 +100,7 @@ func add(c prometheus.Counter, n int) {
 }
 
 func (h *histograms) endGroup(_ context.Context, s redislanes.GroupStart, g redislanes.GroupInfo) {
-	if of := h.of(s.Pool); of != nil && !s.Dedicated {
+	if of := h.of(s.Pool); of != nil {
 		of.trips.Observe(g.Took.Seconds())
 	}
 }

@@ -105,6 +105,9 @@ func (r *running) tell(outcome redislanes.Outcome, code string, err error) {
 	}
 	r.SetAttributes(errorAttrs(outcome, code, err)...)
 	r.SetAttributes(outcomeKey.String(outcome.String()))
+	if r.group && (code == "MOVED" || code == "ASK") {
+		return // if it is not followed, its request has failed
+	}
 	r.SetStatus(codes.Error, errorType(outcome, code, err))
 }
 

@@ -121,6 +121,7 @@ func TestSpansOfFailures(t *testing.T) {
 	spans = b.taken()
 	require.Len(t, spans, 3)
 	require.Equal(t, "MOVED", attrs(spans[0].Attributes)["error.type"])
+	require.Equal(t, codes.Unset, spans[0].Status.Code, "the redirect was followed")
 	require.Equal(t, codes.Unset, spans[1].Status.Code)
 	require.EqualValues(t, 1, attrs(spans[1].Attributes)["redislanes.redirects"])
 	require.EqualValues(t, 1, attrs(spans[2].Attributes)["redislanes.redirects"])

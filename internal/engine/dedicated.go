@@ -39,16 +39,8 @@ type dedicatedAction struct {
 	seen      seen      // in the last try
 	performed time.Time // when that began
 
-	redirected bool         // the last try is where a redirect pointed
-	ranIn      int          // the number of the first try that ran commands
-	told       *observation // of its groups and retries; nil: nobody is told
-}
-
-func (d *dedicatedAction) run(ctx context.Context) error {
-	if !d.client.traced {
-		return d.perform(ctx)
-	}
-	return d.observed(ctx)
+	ranIn              int // the number of the first try that ran commands
+	retries, redirects int // why there were more tries than one
 }
 
 // perform tries until the action was performed, or has failed for good.
@@ -98,7 +90,7 @@ func (d *dedicatedAction) outcome(err error) error {
 
 // connect gets a connection: from where a redirect pointed, or by the map.
 func (d *dedicatedAction) connect(ctx context.Context) (*nodepool.Dedicated, error) {
-	if d.redirected = d.to != nil; !d.redirected {
+	if d.to == nil {
 		t := d.client.topology.Load()
 		d.table = t
 		if t.Primary(d.slot) == nil {
@@ -113,7 +105,7 @@ func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicate
 	defer conn.Return()
 	shared := new(sharedSeen)
 	d.performed = time.Now()
-	err := bridge.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, shared, d.groups(), false})
+	err := bridge.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, shared})
 	d.seen = shared.soFar()
 	return err
 }
@@ -261,5 +253,9 @@ func (d *dedicatedAction) redirect(to slots.Redirect, n *node) bool {
 // countAgain counts one more try.
 func (d *dedicatedAction) countAgain(w why) {
 	d.client.counters.count(w)
-	d.told.count(w)
+	if w.redirects() {
+		d.redirects++
+	} else {
+		d.retries++
+	}
 }

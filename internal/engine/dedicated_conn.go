@@ -27,8 +27,6 @@ type dedicatedConn struct {
 	client *Client
 	asking bool
 	seen   *sharedSeen
-	groups *dedicatedGroups // nil: nobody is told
-	probes bool             // see bridge.Probes
 }
 
 // seen is what became of the commands that an action sent over its connection.
@@ -102,7 +100,6 @@ func isOfNoEffect(encoded, reply []byte) bool {
 func (c dedicatedConn) Addr() net.Addr { return wire.NetAddr(c.Address()) }
 
 func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
-	c.probes = bridge.Probes(action)
 	return bridge.Perform(ctx, action, c)
 }
 
@@ -132,6 +129,21 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 		return err
 	}
 	return refused
+}
+
+// exchange sends the commands and returns their replies.
+func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request []byte) ([]byte, error) {
+	sent, asked := request, []bool(nil)
+	if c.asking {
+		sent, asked = withAsking(commands, c.InTransaction())
+	}
+	replies, err := c.Exchange(ctx, sent)
+	replies = without(replies, asked)
+	if err != nil {
+		c.seen.failed(commands, replies, err, c.Address())
+		return nil, err
+	}
+	return replies, nil
 }
 
 // commandsOf returns the commands of an encoded request.

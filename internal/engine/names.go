@@ -36,14 +36,6 @@ func (t *trip) CommandName() string {
 // an action that may send several.
 func (d *dedicatedAction) CommandName() string { return nameOf(d.encoded) }
 
-// CommandName returns the name of the commands, "" if they have several.
-func (s *sentAlone) CommandName() string {
-	var n naming
-	for i := 0; i < len(s.commands) && n.add(s.commands[i]); i++ {
-	}
-	return n.name()
-}
-
 // CommandName returns the name of the request's commands, "" if they have several,
 // or if they are not known.
 func (o nodeObservation) CommandName() string {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -240,12 +239,7 @@ func TestDedicatedAreTold(t *testing.T) {
 	require.Equal(t, "BLPOP", got.command)
 	require.True(t, got.start.Dedicated)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(slots.Of(key))]}, *got.info)
-	require.Len(t, got.groups, 1)
-	group := got.groups[0]
-	require.Equal(t, got.info.Addr, group.addr)
-	require.Equal(t, "BLPOP", group.command)
-	require.Equal(t, redislanes.GroupStart{Pool: group.start.Pool, Commands: 1, Bytes: group.start.Bytes, Attempt: 1, Groups: 1, Dedicated: true, Names: group.start.Names}, group.start)
-	require.Equal(t, redislanes.GroupInfo{Took: group.info.Took, Bytes: len("*2\r\n$4\r\n\r\n$1\r\n1\r\n") + len(key)}, *group.info)
+	require.Empty(t, got.groups, "shared connections have groups")
 
 	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
 		return c.Do(ctx, radix.Cmd(nil, "GET", "{"+key+"}"))
@@ -253,8 +247,6 @@ func TestDedicatedAreTold(t *testing.T) {
 	got = w.last(t)
 	require.Empty(t, got.command, "it may send several")
 	require.Zero(t, got.start.Commands)
-	require.Len(t, got.groups, 1)
-	require.Equal(t, "GET", got.groups[0].command)
 
 	from := e.Owner(slots.Of(key))
 	e.Move(slots.Of(key), 1-from)
@@ -264,11 +256,6 @@ func TestDedicatedAreTold(t *testing.T) {
 	got = w.last(t)
 	require.Equal(t, 1, got.info.Redirects)
 	require.Equal(t, 2, got.info.Trips)
-	require.Len(t, got.groups, 2)
-	require.Equal(t, "MOVED", got.groups[0].info.Code)
-	require.Equal(t, 2, got.groups[1].start.Attempt)
-	require.Equal(t, 1, got.groups[1].start.Redirected)
-	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
 
 	e.Inject(1-from, func(cmd string, _ []string) string {
 		if cmd == "BLPOP" {
@@ -281,16 +268,6 @@ func TestDedicatedAreTold(t *testing.T) {
 	require.Equal(t, redislanes.OutcomeFailed, got.info.Outcome)
 	require.Equal(t, "OOM", got.info.Code)
 	require.Error(t, got.info.Err)
-	require.Equal(t, "OOM", got.groups[0].info.Code)
-	require.Equal(t, 1, got.groups[0].info.Failed)
-
-	var kept radix.Conn
-	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(_ context.Context, c radix.Conn) error {
-		kept = c
-		return nil
-	})))
-	require.ErrorIs(t, kept.Do(ctx, radix.Cmd(nil, "GET", key)), cause.ErrReturned)
-	require.Empty(t, w.last(t).groups, "what comes after the request's end belongs to none")
 }
 
 // TestNodesRequestsAreTold: what the program sends to one node is a request, with the

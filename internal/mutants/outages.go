@@ -17,8 +17,6 @@ var outages = []promise{
 			by: instead("attempt.Retry", "attempt.Retry, attempt.Stands"), tests: "./cluster TestDedicatedActionsKeepTheWindow"},
 		{fault: "calls give up before a failover is over", at: "internal/attempt.History.Next",
 			by: instead("f.At.Sub(h.first) < window", "f.At.Sub(h.first) < min(window, 300*time.Millisecond)"), tests: "./cluster TestFailoverFailsNoCall"},
-		{fault: "a command fails since its dedicated connection has ended unused", at: "internal/engine.dedicatedAction.follow",
-			by: instead("d.seen.unsent", "false"), tests: "./cluster TestDedicatedEndsUnused"},
 	}},
 	{"a node that has refused for longer than the window fails calls at once, until it serves again", []mutant{
 		{fault: "a success does not end a refusal", at: "internal/engine.Client.end",

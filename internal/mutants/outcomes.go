@@ -9,8 +9,6 @@ var outcomes = []promise{
 			by: always("some"), tests: "./cluster TestBlockingPipelineIsNotRepeated"},
 		{fault: "a blocking pipeline is repeated that was lost", at: "internal/engine.sharedSeen.failed",
 			by: instead("errors.Is(err, redislanes.ErrNotSent)", "true"), tests: "./cluster TestDedicatedEndsHalfSent"},
-		{fault: "a function is called again whose commands were not sent", at: "internal/engine.dedicatedAction.follow",
-			by: instead("d.once", "true"), tests: "./cluster TestDedicatedEndsUnused"},
 		{fault: "an action that has written is performed again after a refusal", at: "internal/engine.dedicatedAction.follow",
 			by: instead("d.seen.wrote", "false"), tests: "./cluster TestAnActionThatWroteFollowsRedirectsOnly"},
 	}},
