@@ -57,34 +57,6 @@ func TestKeysThatOthersChange(t *testing.T) {
 	})
 }
 
-// TestHitsThatGiveNoEnd: a hit beside one that gives its key no time to live, or beside a DEL,
-// does not rely on a time to live that is gone.
-func TestHitsThatGiveNoEnd(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		for i := range 24 {
-			key := s.key(0, 20+i)
-			s.hit(time.Second, key).ok(soon)
-			s.cmd(time.Second, "DEL", key).ok(time.Second)
-			with, without := pipeline.Hit{Key: key, By: 1, TTL: ttl}, pipeline.Hit{Key: key, By: 1}
-			wait := together(3, func(j int) {
-				time.Sleep(time.Duration((i+j)%3) * trip / 4)
-				switch j {
-				case 0:
-					s.hits(time.Second, with).ok(soon)
-				case 1:
-					s.hits(time.Second, without).ok(soon)
-				default:
-					s.cmd(time.Second, "DEL", key).ok(time.Second)
-				}
-			})
-			wait()
-			s.hits(time.Second, with).ok(soon)
-			s.expires(key)
-		}
-	})
-}
-
 // TestPartsOfHitsAreRefused: whichever command of a hit a server refuses, and for how long, a
 // hit that succeeded leaves a key with a time to live, and is counted once.
 func TestPartsOfHitsAreRefused(t *testing.T) {

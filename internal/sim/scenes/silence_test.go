@@ -116,38 +116,6 @@ func TestBackFromSilence(t *testing.T) {
 	})
 }
 
-// TestHitsBehindASilentFlight: hits on a key that is being counted at a silent node fail at once after the
-// window, and do not wait for the flight.
-func TestHitsBehindASilentFlight(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		s.hit(time.Second, s.key(0, 0)).ok(soon)
-		s.node(0).Freeze()
-		once := pipeline.Hit{Key: s.key(0, 0), By: 1, TTL: time.Hour}
-		wait := together(1, func(int) { s.hits(10*time.Second, once, once) })
-		time.Sleep(window + 100*time.Millisecond)
-		s.repeat(2*time.Second, 50*time.Millisecond, func() { s.hit(900*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown) })
-		wait()
-	})
-}
-
-// TestKeysOfACallToASilentNode: a call that hits a silent node, too, holds up nobody who waits
-// behind it for a key of another one.
-func TestKeysOfACallToASilentNode(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		s.node(0).Freeze()
-		for i := range 4 {
-			here, there := s.key(1, i), s.key(0, i)
-			once := pipeline.Hit{Key: here, By: 1}
-			wait := together(1, func(int) { s.hits(3*time.Second, once, once, pipeline.Hit{Key: there, By: 1}) })
-			time.Sleep(trip / 4)
-			s.hit(time.Second, here).ok(3 * trip)
-			defer wait()
-		}
-	})
-}
-
 // TestRedirectBesideASilentNode: a redirect does not wait for another node's reply.
 func TestRedirectBesideASilentNode(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
