@@ -86,8 +86,8 @@ type Options struct {
 
 	// A connection gets no more batches once it is MaxAge old, minus a random time of up to a
 	// tenth. The pool closes it when nothing is in flight on it, or when its user has returned
-	// it. No command gets an unknown outcome by that. At most one connection in ten,
-	// but at least one, leaves at a time, and none while the server cannot be dialled. Use it
+	// it. No command gets an unknown outcome by that. One connection
+	// leaves at a time, and none while the server cannot be dialled. Use it
 	// for servers and balancers that cut old connections, and for certificates, passwords and
 	// tokens that change. Default 0, which means no limit; at least 1 s.
 	MaxAge time.Duration

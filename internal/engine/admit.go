@@ -32,7 +32,7 @@ func (c *Client) purpose(u use) wire.Purpose {
 }
 
 // admit decides whether the server at the address may be sent commands, by its
-// reply to CLUSTER MYID: for each new connection, and for all that are open when the map names other nodes there. A dial that succeeds
+// reply to CLUSTER MYID: for each new connection. A dial that succeeds
 // says nothing of what answers, and a node that was restarted without cluster mode is
 // still in the other nodes' maps. What an ACL forbids a server to tell is not held against
 // it. One that is loading its data does not come here: its refusal has ended the handshake.
@@ -53,8 +53,8 @@ func (c *Client) admit(u use, addr string, id []byte) error {
 	return err
 }
 
-// readmit has connections replaced that were admitted when their address meant another
-// node than by the map now in use. It happens once for each such change.
+// readmit has connections replaced whose address meant another node than by the map now in use. It
+// happens once for each such change.
 func (c *Client) readmit(before, now *slots.Map) {
 	if before == nil {
 		return
@@ -68,10 +68,6 @@ func (c *Client) readmit(before, now *slots.Map) {
 	}
 	c.mu.Unlock()
 	for _, p := range changed {
-		if now.Sentinels != nil {
-			p.Replace() // which of them are to the old primary is not known
-		} else {
-			p.Readmit()
-		}
+		p.Replace()
 	}
 }

@@ -73,18 +73,12 @@ var connections = []promise{
 			by: drop("uncounted"), tests: "./internal/nodepool TestPingsAreNoLoad"},
 	}},
 	{"a connection that was being dialled is replaced if it is outdated", []mutant{
-		{fault: "a connection that was being dialled outlives a renewal", at: "internal/nodepool.member.outdatedLocked",
-			by: never("renewal"), tests: "./internal/nodepool TestOutdatedWhileDialled"},
-		{fault: "a connection that was being dialled is not asked about again", at: "internal/nodepool.member.outdatedLocked",
-			by: never("refused"), tests: "./internal/nodepool TestOutdatedWhileDialled"},
-		{fault: "a server that was refused is dialled late although it is admitted now", at: "internal/nodepool.Pool.readmit",
+		{fault: "a connection that was being dialled outlives a renewal", at: "internal/nodepool.Pool.joinLocked",
+			by: never("renewals"), tests: "./internal/nodepool TestOutdatedWhileDialled"},
+		{fault: "a server that was refused is dialled late although it is admitted now", at: "internal/nodepool.Pool.replace",
 			by: never("ErrWrongServer"), tests: "./internal/nodepool TestAdmittedAtOnce"},
 		{fault: "dials stay spaced when nothing dies young any more", at: "internal/nodepool.Pool.judgeLocked",
 			by: never("spaced"), tests: "./internal/nodepool TestPauseEndsWithItsReason"},
-	}},
-	{"connections are replaced with growing pauses", []mutant{
-		{fault: "connections are replaced each second for ever", at: "internal/nodepool.renewals.note",
-			by: instead("min(2*r.pause, maxRenewPause)", "firstPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
 	}},
 	{"statistics count replies of the server only, each once", []mutant{
 		{fault: "a command that is refused before it is sent is told as a success", at: "internal/bridge.Request.Exchange",

@@ -131,7 +131,7 @@ func (p *Pool) probe(ctx context.Context) {
 	p.mu.Lock()
 	m, began := p.newMemberLocked(), time.Now()
 	p.mu.Unlock()
-	lane, steps, err := wire.DialOwned(ctx, p.dialer, m.asking(), p.addr, p.ownerOf(m))
+	lane, steps, err := wire.DialOwned(ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	p.mu.Lock()
 	p.question = nil
 	if err == nil || wire.Refusal(err) != nil {

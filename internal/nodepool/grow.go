@@ -52,7 +52,7 @@ func (p *Pool) wantLocked() bool {
 // when the caller that needed it has left; only Close cancels it.
 func (p *Pool) dial(m *member, asked health.Time) {
 	began := time.Now()
-	lane, steps, err := wire.DialOwned(p.ctx, p.dialer, m.asking(), p.addr, p.ownerOf(m))
+	lane, steps, err := wire.DialOwned(p.ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	took := time.Since(began)
 	p.mu.Lock()
 	if now := time.Now(); err == nil && p.health.MustProve(now) {

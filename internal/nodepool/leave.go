@@ -78,7 +78,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 // dial that succeeded is counted out in the end.
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
-	m.until = p.retirementLocked(m.born)
+	m.until = m.born.Add(p.lifetime())
 	m.startLocked()
 	m.slow = p.joinsSlowLocked()
 	p.members = append(p.members, m)
@@ -88,7 +88,7 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 		p.leftLocked(m, m.closedEarly)
 	case p.closed || p.retired:
 		p.leaveLocked(m, p.endedLocked(), true)
-	case m.outdatedLocked():
+	case m.renewal != p.renewals.number: // its address may have got another meaning meanwhile
 		p.leaveLocked(m, errRenewed, true)
 	default:
 		p.access.offerLocked(m)

@@ -235,7 +235,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)
 					conn, err := w.Dedicate(t.Context())
 					require.NoError(t, err)
-					time.Sleep(2 * firstPause)
+					time.Sleep(2 * renewPause)
 					before := w.figures().Closes[c.reason]
 					c.end(w.Node)
 					synctest.Wait()

@@ -41,11 +41,9 @@ const (
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second
 
-	// firstPause is the least time between two renewals of all connections, so that many
-	// callers with the same complaint cause one. The pause doubles while renewals do not help, up to
-	// maxRenewPause.
-	firstPause    = time.Second
-	maxRenewPause = 16 * time.Second
+	// renewPause is the least time between two renewals of all connections, so that many
+	// callers with the same complaint cause one.
+	renewPause = time.Second
 )
 
 // The counts of the package.
@@ -68,8 +66,4 @@ const (
 	// the stack of idle connections gives each to one caller at a time. Otherwise FailFast
 	// would refuse callers when all idle connections are pinged at once.
 	besidePing = 2
-
-	// rotateShare: one connection of so many leaves at a time because of its age, so that most
-	// stay in use.
-	rotateShare = 10
 )

@@ -158,9 +158,8 @@ func (n *Node) Quiet() bool {
 
 // Renew replaces the connections, each when nothing is in flight on it, because a
 // server's reply says that the address may lead to another server now. Dedicated ones leave
-// when they are returned, and those that are being dialled when they join. The first renewal is
-// immediate. Those that follow are spaced by 1, 2, 4, up to 16 s. See [Node.Replace] and
-// [Node.Readmit] for what is known for certain.
+// when they are returned, and those that are being dialled when they join. Two renewals are a
+// second apart at least. See [Node.Replace] for what is known for certain.
 //
 // Renew reports whether connections were replaced since the time, or are now: then what a server has
 // replied to a command that was sent at that time says nothing about the new ones.
@@ -172,21 +171,11 @@ func (n *Node) Renew(since time.Time) (renewed bool) {
 }
 
 // Replace replaces all connections as [Node.Renew] does, whenever the last renewal was. Call it only
-// if the address certainly leads to another server now.
+// if the address certainly leads to another server now. A server that was refused is dialled again
+// now.
 func (n *Node) Replace() {
 	for _, p := range n.pools() {
 		p.replace()
-	}
-}
-
-// Readmit asks wire.Purpose.Admits again about each connection, by what its server said
-// of itself when it was dialled, and replaces those that are not admitted any more: each
-// when nothing is in flight on it or, if a user has it, when it is returned. It must be
-// called when Admits has come to answer otherwise. A connection that is being dialled
-// is asked about once more when it joins. A server that was refused is dialled again now.
-func (n *Node) Readmit() {
-	for _, p := range n.pools() {
-		p.readmit()
 	}
 }
 

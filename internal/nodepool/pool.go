@@ -102,8 +102,7 @@ type member struct {
 	slow    bool   // it is a lane for slow commands; set when it joins
 	renewal uint64 // the last one before it was dialled
 	born    time.Time
-	until   time.Time    // when it is to leave because of its age
-	admit   func() error // asks again whether its server is the one that is meant; nil: any is
+	until   time.Time // when it is to leave because of its age
 
 	doubted    atomic.Bool               // state is inDoubt; set under pool.mu
 	quietUntil atomic.Pointer[time.Time] // until when its user may be waiting for data; nil: it does not

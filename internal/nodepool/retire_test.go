@@ -22,17 +22,14 @@ import (
 // TestOutdatedWhileDialled: a connection that was being dialled when its address may have
 // got another meaning is not used.
 func TestOutdatedWhileDialled(t *testing.T) {
-	for name, readmit := range map[string]bool{"renewal": false, "another map": true} {
+	for name, replace := range map[string]func(*Node){"renewal": func(p *Node) { p.Renew(time.Time{}) }, "another map": (*Node).Replace} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked atomic.Int32
-				var refuse atomic.Bool
 				greeted := make(chan struct{})
 				purpose := wire.Purpose{Admits: func(string, []byte) error {
 					if asked.Add(1) == 1 { // in the first handshake
 						<-greeted
-					} else if refuse.Load() {
-						return redislanes.ErrWrongServer
 					}
 					return nil
 				}}
@@ -40,11 +37,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				require.NoError(t, err)
 				defer p.Close()
 				time.Sleep(time.Second)
-				if refuse.Store(readmit); readmit {
-					p.Readmit()
-				} else {
-					p.Renew(time.Time{})
-				}
+				replace(p)
 				close(greeted)
 				synctest.Wait()
 				require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseRenewed])
@@ -70,30 +63,13 @@ func TestAdmittedAtOnce(t *testing.T) {
 		defer p.Close()
 		time.Sleep(time.Second)
 		require.ErrorIs(t, p.Down(), redislanes.ErrWrongServer)
-		p.Readmit()
+		p.Replace()
 		time.Sleep(time.Second)
 		require.ErrorIs(t, p.Down(), redislanes.ErrWrongServer)
 		admitted.Store(true)
-		p.Readmit()
+		p.Replace()
 		time.Sleep(10 * time.Millisecond)
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-	})
-}
-
-// TestReadmitSparesOthers: connections that are admitted stay, also those of the other pools.
-func TestReadmitSparesOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		purpose := wire.Purpose{Admits: func(string, []byte) error { return nil }}
-		p, err := NewFor(Laned{Lanes: 2}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
-		require.NoError(t, err)
-		defer p.Close()
-		conn, err := p.Dedicate(t.Context())
-		require.NoError(t, err)
-		conn.Return()
-		p.Readmit()
-		time.Sleep(time.Second)
-		require.EqualValues(t, 3, p.figures().Dials)
-		require.Empty(t, p.figures().Closes)
 	})
 }
 
