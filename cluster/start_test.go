@@ -137,7 +137,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	f.hijack, f.answer = "CLIENT", say("HTTP/1.1 400 Bad Request\r\n\r\n")
 	f.start()
 	_, err := cluster.Config{}.New(within(t, 5*time.Second), []string{f.addr()})
-	require.ErrorContains(t, err, "HTTP")
+	require.ErrorContains(t, err, "no Redis server")
 	require.NotContains(t, err.Error(), "no node answers")
 	_, err = cluster.Config{}.New(within(t, 5*time.Second), []string{closedPort(t)})
 	require.ErrorContains(t, err, "no node answers")

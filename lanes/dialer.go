@@ -25,7 +25,7 @@ type Dialer struct {
 	// Credentials, if not nil, returns the username and password for each dial. The fields above
 	// must then be empty. So a password can change while the program runs. Its error fails the
 	// dial. Credentials must be safe for concurrent use by many goroutines. Its context ends after
-	// Timeout. The client waits for at most 100 ms more, and then leaves the call behind.
+	// Timeout, and it must return then.
 	//
 	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client
 	// calls it again. New does so until its context ends. Commands are retried within
@@ -57,8 +57,7 @@ type Dialer struct {
 	NoSetInfo bool
 
 	// Timeout bounds Credentials, connecting, the TLS handshake and authentication
-	// together. A call of Credentials or NetDial that lasts 100 ms longer is left behind.
-	// Default 5 s, at least 1 ms.
+	// together. Default 5 s, at least 1 ms.
 	Timeout time.Duration
 
 	// WriteTimeout is how long the socket may refuse to accept bytes before
@@ -81,8 +80,7 @@ type Dialer struct {
 	// NetDial, if not nil, makes the connections instead of net.Dialer. The network is "tcp",
 	// or "unix" for the path of a socket. Set TLS for TLS; do not make it in NetDial.
 	// NetDial must be safe for concurrent use by many goroutines. Its context ends after Timeout,
-	// which includes the time of Credentials. The client waits for at most 100 ms more. A
-	// connection that NetDial returns after that is closed.
+	// which includes the time of Credentials, and it must return then.
 	//
 	// A connection that is no *net.TCPConn or *net.UnixConn is written by a goroutine of its
 	// own, which costs each call some microseconds. It is closed if a Write takes longer than

@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -205,7 +206,7 @@ func (q asker) translate(ctx context.Context, m *mapReply) error {
 			a, asked := known[n.Addr]
 			if !asked {
 				var err error
-				if a.to, a.wrong, err = q.mapped(ctx, n.Addr); err != nil {
+				if a.to, a.wrong, err = q.mapped(n.Addr); err != nil {
 					return err
 				}
 				known[n.Addr] = a
@@ -229,11 +230,11 @@ func (q asker) translate(ctx context.Context, m *mapReply) error {
 // mapped asks AddrMap, without a lock held, for an address that a server names. It is not asked
 // for an address that was dialled, such as the host in place of a NULL endpoint. wrong says why
 // what it returned is no address; it may hold a password, which wrong does not show.
-func (q asker) mapped(ctx context.Context, addr string) (to, wrong string, err error) {
+func (q asker) mapped(addr string) (to, wrong string, err error) {
 	if q.cfg.AddrMap == nil {
 		return addr, "", nil
 	}
-	to, err = wire.CallUser(ctx, "Config.AddrMap", 0, func() (string, error) { return q.cfg.AddrMap(addr), nil }, nil)
+	to, err = guard.Value("Config.AddrMap", func() string { return q.cfg.AddrMap(addr) })
 	if err != nil {
 		return "", "", untranslated{err}
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -107,19 +106,6 @@ type waited struct {
 func (w *waited) Done() <-chan struct{} {
 	w.by.Add(1)
 	return w.Context.Done()
-}
-
-// TestRedirectsHaveNoChildContext: AddrMap is asked for the address of a redirect without a child of
-// the call's context. A goroutine of the child reads that context after the call, when package
-// deadline uses it for another call.
-func TestRedirectsHaveNoChildContext(t *testing.T) {
-	c := newClient(Config{AddrMap: strings.ToUpper}, nil)
-	defer c.cancel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	call := &waited{Context: ctx}
-	require.Equal(t, "A:1", c.dialAddr(call, slots.Redirect{Addr: "a:1"}))
-	require.EqualValues(t, 1, call.by.Load(), "only the call itself")
 }
 
 // A parallel action uses its connection on several goroutines. Each gets an error reply.

@@ -110,29 +110,14 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 }
 
 // dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
-// none, or if AddrMap fails. It ends with the context at the latest.
-func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
-	switch {
-	case to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil:
+// none, or if AddrMap fails.
+func (c *Client) dialAddr(to slots.Redirect) string {
+	if to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil {
 		return to.Addr
-	case ctx.Err() != nil: // an AddrMap that hangs would delay the call for each redirect
-		return ""
 	}
-	// No child of the call's context: one may still look at it when the next call has it.
-	bounded, cancel := context.WithTimeout(c.ctx, askTime)
-	defer cancel()
-	mapped := make(chan string, 1)
-	go func() {
-		addr, _, err := c.asker.mapped(bounded, to.Addr)
-		c.journal.Panicked(err)
-		mapped <- addr
-	}()
-	select {
-	case addr := <-mapped:
-		return addr
-	case <-ctx.Done():
-		return ""
-	}
+	addr, _, err := c.asker.mapped(to.Addr)
+	c.journal.Panicked(err)
+	return addr
 }
 
 // node returns the node at the address, which a redirect named, making it if it is new;

@@ -192,7 +192,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		if d.slot != int32(to.Slot) { // see retry.follow
 			return false
 		}
-		place := d.client.dialAddr(ctx, to)
+		place := d.client.dialAddr(to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
 			n := (*node)(nil)
 			if place != "" && d.history.hops < mostRedirects {

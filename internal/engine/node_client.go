@@ -41,7 +41,7 @@ func (c *Client) learnFrom(ctx context.Context, err error, p *nodepool.Node, u u
 	addr := p.Address()
 	if text, said := saidBy(addr, err); said {
 		to := slots.ParseRedirect(text, addr)
-		c.replaceStale(p, to.From(addr, c.dialAddr(ctx, to)), text, u == asReplica, time.Time{})
+		c.replaceStale(p, to.From(addr, c.dialAddr(to)), text, u == asReplica, time.Time{})
 	}
 }
 

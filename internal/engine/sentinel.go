@@ -55,7 +55,7 @@ func (q asker) askSentinel(ctx context.Context, addr string) (told *slots.Map, t
 func (q asker) translateInstances(ctx context.Context, said *slots.SentinelReply) error {
 	ctx, cancel := context.WithTimeout(ctx, wire.WithDefaults(*q.cfg.Sentinel).Timeout)
 	defer cancel()
-	to, wrong, err := q.mapped(ctx, said.Primary.Addr)
+	to, wrong, err := q.mapped(said.Primary.Addr)
 	switch {
 	case err != nil:
 		return err
@@ -66,7 +66,7 @@ func (q asker) translateInstances(ctx context.Context, said *slots.SentinelReply
 	for _, list := range []*[]slots.Instance{&said.Replicas, &said.Sentinels} {
 		usable := (*list)[:0]
 		for _, instance := range *list {
-			to, wrong, err := q.mapped(ctx, instance.Addr)
+			to, wrong, err := q.mapped(instance.Addr)
 			switch {
 			case err != nil:
 				return err

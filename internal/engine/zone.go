@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -44,7 +45,7 @@ func (q asker) locate(ctx context.Context, v *slots.Map) (err error) {
 // servers tell.
 func (q asker) zoneOf(ctx context.Context, n slots.NodeAddr) (zone string, err error) {
 	if q.cfg.ZoneOf != nil {
-		zone, err = wire.CallUser(ctx, "Config.ZoneOf", 0, func() (string, error) { return q.cfg.ZoneOf(n.Addr), nil }, nil)
+		zone, err = guard.Value("Config.ZoneOf", func() string { return q.cfg.ZoneOf(n.Addr) })
 	}
 	if zone == "" {
 		zone = n.Zone

@@ -40,6 +40,12 @@ func text(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
+// Value calls a function of a user that returns no error.
+func Value[T any](callback string, f func() T) (value T, err error) {
+	defer Catch(callback, &err)
+	return f(), nil
+}
+
 // Call calls a function of a user. A panic in it is noted.
 func (j *Journal) Call(callback string, f func()) {
 	err := func() (err error) {

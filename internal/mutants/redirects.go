@@ -39,8 +39,6 @@ var redirects = []promise{
 	{"redirects wait for nothing and cost little", []mutant{
 		{fault: "a caller waits for each silent node in turn", at: "internal/wire.Call.Read",
 			by: never("late"), tests: "./internal/wire TestOneSilentServerCostsOnlyItsCommands"},
-		{fault: "an AddrMap that hangs delays a call for each redirect", at: "internal/engine.Client.dialAddr",
-			by: never("ctx.Err"), tests: "./cluster TestAddrMapHangsOnce"},
 		{fault: "redirects wait for the replies of other nodes", at: "internal/wire.Call.Next",
 			by: always("alarm"), tests: "./cluster TestNoBarrierBetweenNodes"},
 		{fault: "map: a storm of MOVED copies it for each slot", at: "internal/engine.retry.follow",
@@ -58,7 +56,7 @@ var redirects = []promise{
 		{fault: "the reply of a stale dedicated connection counts as an outage", at: "internal/engine.dedicatedAction.follow",
 			by: never("replaced"), tests: "./cluster TestStaleIsNoOutage"},
 		{fault: "a stale connection of a node's own client stays in use", at: "internal/engine.Client.learnFrom",
-			by: instead("to.From(addr, c.dialAddr(ctx, to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
+			by: instead("to.From(addr, c.dialAddr(to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a script's READONLY leaves its connections where they are", at: "internal/attempt.Stale",
 			by: never("SaysReplica"), tests: "./internal/sim/model TestScriptsBehindAFailover"},
 		{fault: "map: connections to another node than the address's stay in use", at: "internal/engine.Client.readmit",

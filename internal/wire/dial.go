@@ -18,8 +18,7 @@ import (
 // A Purpose is what the handshake asks of a server besides what a program's Dialer
 // says.
 type Purpose struct {
-	// ReadOnly sends READONLY, so that a replica answers reads. A server
-	// without cluster mode, which refuses the command, is used all the same.
+	// ReadOnly sends READONLY, so that a replica answers reads.
 	ReadOnly bool
 
 	// Admits, if not nil, decides whether the server is the one that is meant. It is given
@@ -40,7 +39,6 @@ type dialer struct {
 	lanes.Dialer
 	Purpose
 
-	foreign   bool // NetDial is a program's
 	mayChange bool // the credentials: a program's function was asked for them
 }
 
@@ -116,7 +114,7 @@ func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	if err := CheckAddr(addr); err != nil {
 		return nil, dialer{}, DialTimes{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
-	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose, foreign: d.NetDial != nil}
+	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
 	conn, took, err := settings.open(ctx, addr)
@@ -153,36 +151,21 @@ func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took Dia
 	return conn, took, nil
 }
 
-// askCredentials calls a user's function, as callNetDial and shakeHands do.
-func (d *dialer) askCredentials(ctx context.Context) error {
-	type login struct {
-		username, password string
-		mayChange          bool
+// askCredentials calls a user's function, as netDial and shakeHands do.
+func (d *dialer) askCredentials(ctx context.Context) (err error) {
+	defer guard.Catch("Dialer.Credentials", &err)
+	mayChange := true
+	username, password, err := d.Credentials(context.WithValue(ctx, mayChangeKey{}, &mayChange))
+	if err != nil {
+		return fmt.Errorf("Dialer.Credentials: %w", err)
 	}
-	got, err := CallUser(ctx, "Dialer.Credentials", endPatience, func() (l login, err error) {
-		l.mayChange = true
-		if l.username, l.password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &l.mayChange)); err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("Dialer.Credentials: %w", err)
-		}
-		return l, err
-	}, nil)
-	if err == nil {
-		d.Username, d.Password, d.mayChange = got.username, got.password, got.mayChange
-	}
-	return err
+	d.Username, d.Password, d.mayChange = username, password, mayChange
+	return nil
 }
 
-func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
-	dial := func() (net.Conn, error) { return d.NetDial(ctx, network(addr), addr) }
-	if d.foreign {
-		conn, err = CallUser(ctx, "Dialer.NetDial", endPatience, dial, func(late net.Conn) {
-			if late != nil {
-				_ = late.Close()
-			}
-		})
-	} else {
-		conn, err = dial()
-	}
+func (d dialer) netDial(ctx context.Context, addr string) (conn net.Conn, err error) {
+	defer guard.Catch("Dialer.NetDial", &err)
+	conn, err = d.NetDial(ctx, network(addr), addr)
 	switch {
 	case err != nil:
 		return nil, err
@@ -192,67 +175,14 @@ func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, er
 	return relayed(conn, d.WriteTimeout), nil
 }
 
-// CallUser calls a user's function on a goroutine of its own, as it may not end when the
-// context does. Such a goroutine is left behind; discard is for a result that it has yet. If the
-// context has ended, the error names the function and says how long it was waited for. The
-// patience is for functions that have the context, and take a moment to notice its end.
-func CallUser[T any](ctx context.Context, name string, patience time.Duration, f func() (T, error), discard func(T)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	began, returned, left := time.Now(), make(chan result), make(chan struct{})
-	defer close(left)
-	go func() {
-		var r result
-		func() {
-			defer guard.Catch(name, &r.err)
-			r.value, r.err = f()
-		}()
-		select {
-		case returned <- r:
-		case <-left:
-			if r.err == nil && discard != nil {
-				discard(r.value)
-			}
-		}
-	}()
-	select {
-	case r := <-returned:
-		return r.value, waitedFor(ctx, name, began, r.err)
-	case <-ctx.Done():
-	}
-	over := time.NewTimer(patience)
-	defer over.Stop()
-	select {
-	case r := <-returned:
-		return r.value, waitedFor(ctx, name, began, r.err)
-	case <-over.C:
-	}
-	var none T
-	return none, waitedFor(ctx, name, began, ctx.Err())
-}
-
-// waitedFor adds to the error of a function that failed after its context had ended.
-func waitedFor(ctx context.Context, name string, began time.Time, err error) error {
-	if err == nil || ctx.Err() == nil || errors.As(err, new(*guard.PanicError)) {
-		return err
-	}
-	return fmt.Errorf("%s returned nothing within %v: %w", name, time.Since(began).Round(time.Millisecond), err)
-}
-
-// shakeHands does the handshake of TLS. A callback may not end.
-func shakeHands(ctx context.Context, conn *tls.Conn) error {
-	_, err := CallUser(ctx, "the TLS handshake, or a callback of Dialer.TLS,", endPatience, func() (_ struct{}, err error) {
-		defer guard.Catch("a callback of Dialer.TLS", &err)
-		return struct{}{}, conn.HandshakeContext(ctx)
-	}, nil)
-	return err
+func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
+	defer guard.Catch("a callback of Dialer.TLS", &err)
+	return conn.HandshakeContext(ctx)
 }
 
 func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.Conn, error) {
 	began := time.Now()
-	conn, err := d.callNetDial(ctx, addr)
+	conn, err := d.netDial(ctx, addr)
 	took.Connect = time.Since(began)
 	if err != nil {
 		return nil, withAddr(addr, err)
@@ -270,7 +200,7 @@ func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.
 	took.TLS = time.Since(began)
 	if err != nil {
 		_ = conn.Close()
-		return nil, withAddr(addr, tlsFailure(err, d.TLS))
+		return nil, withAddr(addr, tlsFailure(err))
 	}
 	return secure, nil
 }

@@ -141,22 +141,20 @@ func TestMemberIsAsked(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	addr := server.Addrs()[0]
 	const disabled = "-ERR This instance has cluster support disabled\r\n"
-	for _, readOnly := range []bool{false, true} {
-		var told []string
-		verdict := error(nil)
-		purpose := Purpose{ReadOnly: readOnly, Admits: func(addr string, id []byte) error {
-			told = []string{addr, string(id)}
-			return verdict
-		}}
-		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
-		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		require.Equal(t, []string{addr, disabled}, told)
-		verdict = errors.New("another one is meant")
-		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
-		require.ErrorIs(t, err, verdict)
-		require.ErrorContains(t, err, addr)
-	}
+	var told []string
+	verdict := error(nil)
+	purpose := Purpose{Admits: func(addr string, id []byte) error {
+		told = []string{addr, string(id)}
+		return verdict
+	}}
+	l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	require.Equal(t, []string{addr, disabled}, told)
+	verdict = errors.New("another one is meant")
+	_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
+	require.ErrorIs(t, err, verdict)
+	require.ErrorContains(t, err, addr)
 }
 
 // TestAddressWithAPassword is refused without showing it.

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,7 @@ import (
 type greeting struct {
 	name string
 	args []string
-	need need
+	must bool // else it only asks, or tells, and may be refused
 }
 
 // commandsOf returns the greetings as they are sent.
@@ -31,25 +30,11 @@ func commandsOf(greetings []greeting) (commands [][]string) {
 	return commands
 }
 
-// need is how much a greeting is needed.
-type need uint8
-
-const (
-	must   need = iota // the connection is of no use without it
-	should             // of no use, unless the server does not know the command
-	may                // the same, and an ACL or a full disk may forbid it: it only asks
-	tells              // the same, and nobody needs the answer
-)
-
-// spares reports whether the connection can be used although the server refused the greeting. It can
-// if the server does not know the command. A server that can write no file refuses PING (MISCONF), and
-// serves reads. A refusal for now is no reason: a replica that is busy
-// and refuses READONLY would redirect all reads of this connection. A greeting that only tells is
-// also spared if no server sends the text, since services have texts of their own, and if a script
-// is running: SCRIPT KILL may need a new connection.
-func (n need) spares(f fate.Fate) bool {
-	return n >= should && f.Unsupported() || n >= may && (f == fate.NoPermission || f == fate.Full) ||
-		n == tells && (f == fate.Unlisted || f == fate.Busy)
+// spared reports whether a connection is used although the server refused a question like that: it does
+// not know the question, or an ACL, a full disk, a script that is running or a text of a service's own
+// forbids it. The connection is of no use if the server wants a password, has no room, or loads its data.
+func spared(f fate.Fate) bool {
+	return f.Unsupported() || f == fate.NoPermission || f == fate.Full || f == fate.Unlisted || f == fate.Busy
 }
 
 func (d dialer) greetings() []greeting {
@@ -59,26 +44,28 @@ func (d dialer) greetings() []greeting {
 		if user == "" {
 			user = "default"
 		}
-		greetings = append(greetings, greeting{"HELLO", []string{"3", "AUTH", user, d.Password}, must})
+		greetings = append(greetings, greeting{"HELLO", []string{"3", "AUTH", user, d.Password}, true})
 	case d.Protocol == 3:
-		greetings = append(greetings, greeting{"HELLO", []string{"3"}, must})
-	case user != "" || d.Password != "":
-		greetings = append(greetings, d.auth())
+		greetings = append(greetings, greeting{"HELLO", []string{"3"}, true})
+	case user != "":
+		greetings = append(greetings, greeting{"AUTH", []string{user, d.Password}, true})
+	case d.Password != "":
+		greetings = append(greetings, greeting{"AUTH", []string{d.Password}, true})
 	}
 	if d.Database != 0 {
-		greetings = append(greetings, greeting{"SELECT", []string{strconv.Itoa(d.Database)}, must})
+		greetings = append(greetings, greeting{"SELECT", []string{strconv.Itoa(d.Database)}, true})
 	}
 	if !d.NoSetInfo {
 		greetings = append(greetings,
-			greeting{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, tells},
-			greeting{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, tells})
+			greeting{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, false},
+			greeting{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, false})
 	}
 	if d.ClientName != "" {
-		greetings = append(greetings, greeting{"CLIENT", []string{"SETNAME", d.ClientName}, must})
+		greetings = append(greetings, greeting{"CLIENT", []string{"SETNAME", d.ClientName}, true})
 	}
 	greetings = append(greetings, d.questions()...)
 	if len(greetings) == 0 { // nothing is a server that has not answered
-		greetings = append(greetings, greeting{"PING", nil, may})
+		greetings = append(greetings, greeting{"PING", nil, false})
 	}
 	return greetings
 }
@@ -87,13 +74,13 @@ func (d dialer) greetings() []greeting {
 func (p Purpose) questions() []greeting {
 	var greetings []greeting
 	if p.Role {
-		return []greeting{{"ROLE", nil, may}}
+		return []greeting{{"ROLE", nil, false}}
 	}
 	if p.ReadOnly {
-		greetings = append(greetings, greeting{"READONLY", nil, should})
+		greetings = append(greetings, greeting{"READONLY", nil, true})
 	}
 	if p.Admits != nil {
-		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, tells})
+		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, false})
 	}
 	return greetings
 }
@@ -108,7 +95,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{replyReader: newReplyReader(conn, maxGreeting), tls: d.TLS}
+	in := replyStream{replyReader: newReplyReader(conn, maxGreeting)}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -125,10 +112,8 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		if last = reply; err != nil {
 			return in.failure(ctx, err)
 		}
-		if resp.IsError(reply) {
-			if refused := d.refusal(g, reply); !g.need.spares(fate.Of(resp.ErrorText(reply))) {
-				return refused
-			}
+		if resp.IsError(reply) && (g.must || !spared(fate.Of(resp.ErrorText(reply)))) {
+			return d.refusal(g, reply)
 		}
 	}
 	if len(in.unread) > 0 {
@@ -169,8 +154,6 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case s.count > 0:
-	case s.tls != nil && isAlert(err):
-		return tlsFailure(err, s.tls)
 	case errors.Is(err, resp.ErrProtocol):
 		return &redislanes.HandshakeError{Hint: hintOfStranger(s.chunk[:]), Cause: err}
 	case s.unread == nil:
@@ -182,8 +165,7 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 // replyStream reads the replies of a handshake, and no pushes.
 type replyStream struct {
 	*replyReader
-	tls   *tls.Config // nil: not over TLS
-	count int         // of replies that were read
+	count int // of replies that were read
 }
 
 func (s *replyStream) next() (reply []byte, err error) {

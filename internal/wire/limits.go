@@ -28,8 +28,7 @@ const (
 	// server has hung up.
 	idleLeast = time.Millisecond
 
-	// endPatience is how long something may go on that should have ended: a user's function
-	// after its context, and the reads of a connection whose writes fail.
+	// endPatience is how long a connection is read whose writes fail.
 	endPatience = 100 * time.Millisecond
 
 	// LongestPause is how long a server that is well may take no bytes: a graceful failover

@@ -1,12 +1,10 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -76,7 +74,6 @@ func ofCredentials(g greeting, e *redislanes.HandshakeError) bool {
 }
 
 const (
-	hintHTTP     = "an HTTP server answers there"
 	hintStranger = "what answers there is no Redis server"
 	hintWantsTLS = "the server wants TLS: set Dialer.TLS"
 	hintNoTLS    = "the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS"
@@ -85,60 +82,32 @@ const (
 // hint says what to do about the server's error.
 func hint(e *redislanes.HandshakeError) string {
 	switch f, code := fate.Of([]byte(RefusalText(e))), e.Code(); {
-	case f == fate.NoRoom:
-		return "the server has no room for another client: raise its maxclients, or open fewer connections"
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
 	case f == fate.NoPermission:
 		return "the ACL user lacks the permission"
 	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "cluster mode"):
 		return "a Redis Cluster has only database 0: leave Dialer.Database out"
-	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "out of range"):
-		return "the server has fewer databases than Dialer.Database asks for"
-	case f == fate.Unlisted && (e.Command == "CLUSTER" || e.Command == "ROLE"):
-		return "if the server never allows it, set cluster.Config.NoIdentity"
-	case code == "NOPROTO", e.Command == "HELLO" && f == fate.Unknown:
-		return "Dialer.Protocol = 3 needs Redis 6"
 	}
 	return ""
 }
 
-// hintOfStranger says what sends such bytes instead of RESP.
+// hintOfStranger says what sends such bytes instead of RESP. A TLS alert is a record of type 21 and
+// version 3.x. Source: RFC 8446, 5.1.
 func hintOfStranger(first []byte) string {
-	switch {
-	case bytes.HasPrefix(first, []byte("HTTP/")):
-		return hintHTTP
-	case isTLSAlert(first):
+	if len(first) >= 2 && first[0] == 21 && first[1] == 3 {
 		return hintWantsTLS
 	}
 	return hintStranger
 }
 
-// isTLSAlert: a record of type 21 and version 3.x. Source: RFC 8446, 5.1.
-func isTLSAlert(p []byte) bool { return len(p) >= 2 && p[0] == 21 && p[1] == 3 }
-
-// isAlert reports whether the server has ended TLS, and said why. In TLS 1.3 it looks at the
-// client's certificate when the client takes the TLS handshake for done.
-func isAlert(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error"
-}
-
 // tlsFailure says why the TLS handshake has failed.
-func tlsFailure(err error, config *tls.Config) error {
-	var record tls.RecordHeaderError
+func tlsFailure(err error) error {
 	switch {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return &redislanes.HandshakeError{Command: "TLS", Hint: hintNoTLS, Cause: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("TLS handshake: no answer, as from a server that speaks no TLS: %w", err)
-	case isAlert(err) && len(config.Certificates) == 0 && config.GetClientCertificate == nil:
-		return fmt.Errorf("TLS handshake: %w; if the server wants a certificate of its clients, set Dialer.TLS.Certificates", err)
 	}
-	if !errors.As(err, &record) {
-		return fmt.Errorf("TLS handshake: %w", err)
-	}
-	hint := hintNoTLS
-	if string(record.RecordHeader[:]) == "HTTP/" {
-		hint = hintHTTP
-	}
-	return &redislanes.HandshakeError{Command: "TLS", Hint: hint, Cause: err}
+	return fmt.Errorf("TLS handshake: %w", err)
 }

@@ -70,41 +70,17 @@ func TestWriteTimeoutWithoutDeadlines(t *testing.T) {
 	})
 }
 
-// A dial ends with its context, whatever the user's part in it does.
+// TestDialEndsWithItsContext: also over a connection that knows no deadlines.
 func TestDialEndsWithItsContext(t *testing.T) {
-	var ended chan struct{}
-	for name, c := range map[string]struct {
-		dialer func(t *testing.T) lanes.Dialer
-		late   time.Duration
-	}{
-		"timeless": {func(t *testing.T) lanes.Dialer { return wrapped(lanes.Dialer{NetDial: pipeTo(t, false)}, makeTimeless) }, 0},
-		"deaf":     {func(t *testing.T) lanes.Dialer { return wrapped(lanes.Dialer{NetDial: pipeTo(t, true)}, makeTimeless) }, 0},
-		"NetDial": {func(*testing.T) lanes.Dialer {
-			return lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
-				<-ended
-				return nil, errors.New("at last")
-			}}
-		}, endPatience},
-		"Credentials": {func(*testing.T) lanes.Dialer {
-			return lanes.Dialer{Credentials: func(context.Context) (string, string, error) {
-				<-ended
-				return "", "", errors.New("at last")
-			}}
-		}, endPatience},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ended = make(chan struct{})
-				defer close(ended)
-				d := c.dialer(t)
-				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-				defer cancel()
-				begin := time.Now()
-				_, err := Dial(ctx, d, "pipe:1")
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.ErrorContains(t, err, "pipe:1: ")
-				require.Equal(t, 50*time.Millisecond+c.late, time.Since(begin))
-			})
+	for _, deaf := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			begin := time.Now()
+			_, err := Dial(ctx, wrapped(lanes.Dialer{NetDial: pipeTo(t, deaf)}, makeTimeless), "pipe:1")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "pipe:1: ")
+			require.Equal(t, 50*time.Millisecond, time.Since(begin))
 		})
 	}
 }
