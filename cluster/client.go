@@ -36,7 +36,7 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // follows redirects as long as nothing of its pipeline has run. Whether a command blocks
 // depends on its arguments: XREAD does with BLOCK only.
 //
-// If the context has no deadline, a call to a silent server ends within pool.Options.PauseTimeout
+// If the context has no deadline, a call to a silent server ends within 10 s
 // after its reply was due: for a command that blocks, when its own timeout has passed. These wait
 // until the context ends:
 //

@@ -1,9 +1,7 @@
 package cluster_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,10 +12,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // TestNoBarrierBetweenNodes: A says nothing at all. What B redirects to C, and
@@ -64,7 +60,7 @@ func TestNoBarrierBetweenNodes(t *testing.T) {
 // TestSilentNodeMayComeBack: calls wait for a node that is silent.
 func TestSilentNodeMayComeBack(t *testing.T) {
 	for name, c := range map[string]struct{ window, deadline time.Duration }{
-		"more than the window": {0, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
+		"more than the window": {2 * time.Second, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +69,7 @@ func TestSilentNodeMayComeBack(t *testing.T) {
 				incr := func() radix.Action { return radix.Cmd(nil, "INCR", keyOf(0, 2)) } // radix uses one again once it is done
 				require.NoError(t, client.Do(t.Context(), incr()))
 				w.set(func() { w.silent[nodeA] = true })
-				require.Error(t, client.Do(soon(t, 600*time.Millisecond), incr()))
+				require.Error(t, client.Do(soon(t, 1100*time.Millisecond), incr()))
 				time.AfterFunc(100*time.Millisecond, func() {
 					w.set(func() { delete(w.silent, nodeA); w.dead[nodeA] = true })
 					w.set(func() { delete(w.dead, nodeA) })
@@ -81,35 +77,6 @@ func TestSilentNodeMayComeBack(t *testing.T) {
 				require.NoError(t, client.Do(soon(t, c.deadline), incr()))
 			})
 		})
-	}
-}
-
-// TestSlowDialsAreNoSilence: each dial takes long, since names are slow to look up. All connections
-// are cut, and a call waits for a new one.
-func TestSlowDialsAreNoSilence(t *testing.T) {
-	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
-		for _, late := range []time.Duration{700 * time.Millisecond, 2 * time.Second} {
-			t.Run(fmt.Sprintf("%T, %v", kind, late), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					redis := sim.Start(t, sim.Config{Primaries: 1, Replicas: -1})
-					dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-						select {
-						case <-time.After(late):
-							return redis.Dial(ctx, network, addr)
-						case <-ctx.Done():
-							return nil, ctx.Err()
-						}
-					}
-					client := open(t, cluster.Config{Pool: kind, Dialer: lanes.Dialer{NetDial: dial}}, redis.Addrs())
-					for range 3 {
-						require.NoError(t, client.Do(soon(t, late+time.Second), radix.Cmd(nil, "SET", "k", "1")))
-						time.Sleep(5 * time.Second)
-						redis.Owner("k").Cut()
-						time.Sleep(time.Millisecond)
-					}
-				})
-			})
-		}
 	}
 }
 

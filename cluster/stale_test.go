@@ -291,7 +291,7 @@ func TestStaleIsNoOutage(t *testing.T) {
 
 // TestNameLeavesASilentServer: the old primary falls silent, and its name leads to the new one.
 // The old connections have PINGs in flight when the map says that they are stale. They stay
-// until PauseTimeout, but hold no place in the pool.
+// for 10 s.
 func TestNameLeavesASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, before, after := failover(nil)

@@ -33,9 +33,8 @@ type Set struct {
 // A Gauge has the figures of one lane that a [Strategy] sees through the [Set]. Pools keep one
 // for each lane. A program makes Gauges to test a strategy of its own.
 type Gauge struct {
-	ID         uint64       // different for each lane, and spread over all 64 bits; for [ByKey]
-	InFlight   atomic.Int32 // batches in flight
-	LargeReply atomic.Bool  // a reply of 64 KiB or more is arriving
+	ID       uint64       // different for each lane, and spread over all 64 bits; for [ByKey]
+	InFlight atomic.Int32 // batches in flight
 }
 
 // NewSet returns the Set of the lanes with these gauges. It keeps the slice. The sets of one
@@ -52,10 +51,6 @@ func (s *Set) Len() int { return len(s.gauges) }
 
 // InFlight returns how many batches the lane of index i has in flight.
 func (s *Set) InFlight(i int) int { return int(s.gauges[i].InFlight.Load()) }
-
-// LargeReply reports whether a reply of 64 KiB or more is arriving on the lane of index i. Later
-// replies on that lane wait for its end.
-func (s *Set) LargeReply(i int) bool { return s.gauges[i].LargeReply.Load() }
 
 // Turn returns a number that is one more with every call, for strategies that take turns. It
 // starts again at 0 after 2³²-1.
@@ -149,14 +144,14 @@ var (
 	tokens     atomic.Uint32
 )
 
-// FirstFit takes the first lane that has fewer than 512 batches in flight and no large reply
-// arriving, or else the least used lane. So batches pack onto one lane, where they share reads
-// and writes, and spill to the next lane when that one is slow or crowded.
+// FirstFit takes the first lane that has fewer than 512 batches in flight, or else the least used
+// lane. So batches pack onto one lane, where they share reads and writes, and spill to the next
+// lane when that one is crowded.
 func FirstFit(s *Set, _ int64) int {
 	best, least := 0, int(^uint(0)>>1)
 	for i := range s.Len() {
 		used := s.InFlight(i)
-		if used < firstFitDepth && !s.LargeReply(i) {
+		if used < firstFitDepth {
 			return i
 		}
 		if used < least {

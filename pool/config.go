@@ -41,48 +41,34 @@ type Options struct {
 	// connection that another one uses.
 	MaxWaiters int
 
-	// StallTimeout is how long the server may be silent on all connections while batches are
-	// in flight. Then the pool closes the connections, except dedicated ones on which no reply is
-	// due, and batches fail with redislanes.ErrDown until the server answers again.
-	// Default 3 s, at least 16 ms. Time during which the process itself is frozen does not count.
+	// SuspectAfter is how long the server may be silent while replies are due, or while callers wait
+	// for a dial with no connection left. Then the pool asks it over a new connection, and by a PING on
+	// idle ones. Without an answer in as long again the server is suspect. Batches, including those
+	// that wait, fail with redislanes.ErrDown at once. Batches in flight stay. Any byte or answer ends the
+	// suspicion. A server that answers is asked again when the silence is twice as long. If eight usual
+	// reply times are longer than SuspectAfter, they count in its place. Default 0.5 s, or StallTimeout if
+	// that is less; at least 10 ms.
 	//
 	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
 	// when its own timeout has passed. Two kinds of commands end only with their contexts: those
 	// that block without a timeout, and on a dedicated connection those that the client does not
 	// know.
-	//
-	// The pool stops sending long before that:
-	//
-	//   - After an unusual silence it asks the server over a new connection. A silence is
-	//     unusual after 20 usual round trips: at least 250 ms, at most half of StallTimeout.
-	//   - Without an answer in as long again the server is suspect. If it usually takes long to
-	//     connect, as with a slow DNS, the pool waits twice that time for the answer. Batches,
-	//     including those that wait, fail with ErrDown at once. Batches in flight stay.
-	//   - Any byte or answer ends the suspicion.
-	//
-	// A server that answers on another connection is not suspect, as in a graceful failover.
-	// If no connection is left and callers wait, an unanswered dial counts as a silence of the
-	// server.
-	StallTimeout time.Duration
+	SuspectAfter time.Duration
 
-	// PauseTimeout is how long one connection may be silent while batches are in flight on it
-	// and the server answers on others. Then the pool closes it, also if it is dedicated. A
-	// graceful failover makes writers wait in this way, for up to 5 s. Default 10 s, but not
-	// less than StallTimeout.
+	// StallTimeout is how long a suspect server may be silent. Then the pool closes the connections,
+	// except dedicated ones on which no reply is due, and batches fail with redislanes.ErrDown until
+	// the server answers again. Default 3 s, at least SuspectAfter.
 	//
-	// A silent connection is in doubt long before that: after an unusual silence (see
-	// StallTimeout), or, if a caller has given up on it, after 20 usual round trips and at
-	// least 50 ms. Then, until a byte arrives on it:
+	// It is also how long a connection may be slow while the others are not. A connection is slow if
+	// its usual reply time, or the age of its oldest batch, is more than four times the reply time
+	// of the best one and more than 5 ms. A slow connection gets no batches, but a PING to see whether
+	// it is still slow. After StallTimeout the pool closes it when nothing is in flight on it, or 10 s
+	// later, and another one takes its place. Connections for slow commands and dedicated ones are
+	// not compared.
 	//
-	//   - It gets no new batches. Batches in flight on it stay.
-	//   - It does not count for the size of the pool, which may open another connection in its
-	//     place. So a pool has up to twice its maximum of connections. The surplus leaves once
-	//     the silent connections are heard again.
-	//   - The pool pings the idle connections that it has not heard since the silence began.
-	//     They get no batches until they answer.
-	//
-	// If all lanes are in doubt and no more may be opened, all are used.
-	PauseTimeout time.Duration
+	// A connection on which a reply is due and no byte arrives for 10 s, or for StallTimeout if that is
+	// more, is closed although the server answers on others.
+	StallTimeout time.Duration
 
 	// A connection gets no more batches once it is MaxAge old, minus a random time of up to a
 	// tenth. The pool closes it when nothing is in flight on it, or when its user has returned
@@ -96,6 +82,6 @@ type Options struct {
 // with adds the options to the settings.
 func (o Options) with(s nodepool.Settings) nodepool.Settings {
 	s.MaxWaiters, s.FailFast = max(0, o.MaxWaiters), o.MaxWaiters < 0
-	s.StallTimeout, s.PauseTimeout, s.MaxAge = o.StallTimeout, o.PauseTimeout, o.MaxAge
+	s.SuspectAfter, s.StallTimeout, s.MaxAge = o.SuspectAfter, o.StallTimeout, o.MaxAge
 	return s
 }

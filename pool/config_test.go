@@ -73,8 +73,9 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Fixed{Options: Options{MaxWaiters: 1e9}}, "Fixed.MaxWaiters = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
 		{Laned{IdleTimeout: 30}, "Laned.IdleTimeout = 30ns: must be at least 1ms"},
-		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 16ms"},
-		{Fixed{Options: Options{StallTimeout: 16*time.Millisecond - 1}}, "must be at least 16ms"},
+		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 10ms"},
+		{Fixed{Options: Options{SuspectAfter: 10*time.Millisecond - 1}}, "Fixed.SuspectAfter = 9.999999ms: must be at least 10ms"},
+		{Fixed{Options: Options{SuspectAfter: 4 * time.Second}}, "Fixed.StallTimeout = 3s: must be at least SuspectAfter, which is 4s: raise it, or lower SuspectAfter"},
 	} {
 		require.ErrorContains(t, Validate(c.config), c.want)
 	}
@@ -83,8 +84,8 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 // TestSettings: what a user sets is what the pool is given.
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	o := Options{MaxWaiters: 1, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, MaxAge: 4 * time.Second}
-	same := nodepool.Settings{MaxWaiters: 1, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, MaxAge: 4 * time.Second}
+	o := Options{MaxWaiters: 1, SuspectAfter: time.Second, StallTimeout: 2 * time.Second, MaxAge: 4 * time.Second}
+	same := nodepool.Settings{MaxWaiters: 1, SuspectAfter: time.Second, StallTimeout: 2 * time.Second, MaxAge: 4 * time.Second}
 	fixed, adaptive, laned := same, same, same
 	fixed.Kind, fixed.Max = nodepool.KindFixed, 7
 	adaptive.Kind, adaptive.Min, adaptive.Max, adaptive.IdleTimeout = nodepool.KindAdaptive, 8, 9, 10*time.Second

@@ -13,14 +13,14 @@ import (
 // have their defaults, were made of.
 func validateOptions(kind string, s nodepool.Settings) error {
 	if err := cmp.Or(
-		setting.Duration("pool: "+kind+".StallTimeout", s.StallTimeout, nodepool.LeastStallTimeout, 0, "or a healthy server's pauses count as stalls"),
-		setting.Duration("pool: "+kind+".PauseTimeout", s.PauseTimeout, setting.Least, 0, ""),
+		setting.Duration("pool: "+kind+".StallTimeout", s.StallTimeout, nodepool.LeastSuspectAfter, 0, "or a healthy server's pauses count as stalls"),
+		setting.Duration("pool: "+kind+".SuspectAfter", s.SuspectAfter, nodepool.LeastSuspectAfter, 0, "or a healthy server's pauses count as silence"),
 		setting.Duration("pool: "+kind+".MaxAge", s.MaxAge, leastAge, 0, "or 0 for none"),
 	); err != nil {
 		return err
 	}
-	if s.PauseTimeout < s.StallTimeout {
-		return fmt.Errorf("pool: %s.PauseTimeout = %v: must be at least StallTimeout, which is %v: raise it, or lower StallTimeout", kind, s.PauseTimeout, s.StallTimeout)
+	if s.StallTimeout < s.SuspectAfter {
+		return fmt.Errorf("pool: %s.StallTimeout = %v: must be at least SuspectAfter, which is %v: raise it, or lower SuspectAfter", kind, s.StallTimeout, s.SuspectAfter)
 	}
 	return inRange(kind, "MaxWaiters", s.MaxWaiters, mostWaiters)
 }

@@ -32,13 +32,13 @@ type poolSettings struct {
 
 	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection; negative for none. Default 65536."`
 	StallTimeout time.Duration `name:"stall-timeout" help:"How long a node may be silent until its connections are closed. Default 3s."`
-	PauseTimeout time.Duration `name:"pause-timeout" help:"The same for one connection, while the node answers on others. Default 10s."`
+	SuspectAfter time.Duration `name:"suspect-after" help:"How long a node may be silent until it is asked, and how long the answer may take. Default 500ms."`
 	MaxAge       time.Duration `name:"max-age" help:"How long a connection is used, for balancers, and for --tls-cert and --password-file that change; at least 1s. Default: as long as it works."`
 }
 
 func (p *poolSettings) config() (pool.Config, error) {
 	o := pool.Options{
-		MaxWaiters: p.MaxWaiters, StallTimeout: p.StallTimeout, PauseTimeout: p.PauseTimeout, MaxAge: p.MaxAge,
+		MaxWaiters: p.MaxWaiters, SuspectAfter: p.SuspectAfter, StallTimeout: p.StallTimeout, MaxAge: p.MaxAge,
 	}
 	var c pool.Config
 	switch p.Kind {

@@ -121,6 +121,14 @@ func (n *node) Answers(primary bool) bool {
 	return p == nil || p.Down() == nil
 }
 
+// ReplyTime is the best reply time of the node as a replica, 0 if it is unknown; part of slots.Node.
+func (n *node) ReplyTime() time.Duration {
+	if p := n.pools[asReplica].Load(); p != nil {
+		return p.ReplyTime()
+	}
+	return 0
+}
+
 func (n *node) quiet() bool {
 	for _, p := range n.open() {
 		if !p.Quiet() {

@@ -7,54 +7,41 @@ type Kind uint8
 
 // What a failure is.
 const (
-	Unanswered Kind = iota // there was no answer in time
-	Refused                // the server, or its host, has refused
-	Passing                // the server itself has, since it runs a script or loads its data
-	ForGood                // the same, and it is unlikely to change its mind
+	Refused Kind = iota // no answer in time, or the server's host has refused
+	Passing             // the server itself has refused, since it runs a script or loads its data
+	ForGood             // the same, and it is unlikely to change its mind
 )
 
-// A Failure is a question that had no good answer: a dial, the proof behind it, or a
-// batch on a connection that has stalled.
+// A Failure is a dial, or the proof behind it, that failed, or a connection that has stalled.
 type Failure struct {
-	Asked Time
-	Kind  Kind
-	Err   error
+	Kind Kind
+	Err  error
 }
-
-// isEvidence is the rule of evidence.
-func (f Failure) isEvidence(heard Time) bool { return f.Kind != Unanswered || f.Asked >= heard }
 
 // Failure returns the last failure: Err is why a server is down, nil if nothing has failed
 // since a dial succeeded.
 func (s *Server) Failure() Failure { return s.failure }
 
 // Against reports whether there is evidence against the server.
-func (s *Server) Against() bool {
-	return s.state != Up || s.failures > 0 && s.failure.isEvidence(s.heard)
-}
-
-// GaveUp reports whether the last failure was a silence. The next dial asks the same
-// question.
-func (s *Server) GaveUp() bool { return s.failures > 0 && s.failure.Kind == Unanswered }
+func (s *Server) Against() bool { return s.state != Up || s.failures > 0 }
 
 // Failed notes that a dial has failed. conns is the number of connections, without those that wait for
-// data. The server is down if conns and dials are 0 and the failure is evidence against it.
+// data. The server is down if conns and dials are 0.
 func (s *Server) Failed(now time.Time, f Failure, conns, dials int) {
 	s.failures++
 	s.failure = f
-	if conns+dials == 0 && s.Against() {
+	if conns+dials == 0 {
 		s.lose(now, f.Err)
 	}
 }
 
-// Dialled notes that a connection was had, and how long the handshake took.
-func (s *Server) Dialled(now time.Time, handshake time.Duration) {
+// Dialled notes that a connection was had.
+func (s *Server) Dialled(now time.Time) {
 	s.forget()
-	s.Answered(now)
+	s.Heard(now)
 	s.state = Up
-	s.greeted(handshake)
-	if s.young > 0 && s.joined == 0 {
-		s.joined = s.At(now)
+	if s.young > 0 && s.joined.IsZero() {
+		s.joined = now
 	}
 }
 
@@ -79,28 +66,28 @@ func (s *Server) forget() { s.failures, s.failure = 0, Failure{} }
 // its user. The next ones have to prove themselves: a server that evicts its clients, or a balancer
 // without a server behind it, completes the handshake and hangs up.
 func (s *Server) DiedYoung(now time.Time) {
-	s.grownUp(s.At(now))
+	s.grownUp(now)
 	s.young++
-	s.joined = 0
+	s.joined = time.Time{}
 }
 
 // grownUp ends the row of connections that died young if one has joined since and reached
 // Youth before another one died.
-func (s *Server) grownUp(at Time) {
-	if s.joined != 0 && time.Duration(at-s.joined) >= Youth {
-		s.young, s.joined = 0, 0
+func (s *Server) grownUp(now time.Time) {
+	if !s.joined.IsZero() && now.Sub(s.joined) >= Youth {
+		s.young, s.joined = 0, time.Time{}
 	}
 }
 
 // Lost notes that a connection has ended, and why. conns is the number of the others, without those
 // that wait for data. The server is down if conns is 0 and there is evidence against it, also if it
 // was suspect. From then on dials ask whether it is back.
-func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
-	switch f := (Failure{Asked: c.waits, Err: err}); {
-	case stalled && c.waits != 0:
+func (s *Server) Lost(now time.Time, stalled bool, err error, conns int) {
+	switch {
+	case stalled:
 		s.failures++
-		s.failure = f
-	case !stalled && s.failure.Err != nil:
+		s.failure = Failure{Err: err}
+	case s.failure.Err != nil:
 		err = s.failure.Err // why it cannot be dialled says more than how a connection ended
 	}
 	if conns == 0 && s.Against() {
@@ -123,7 +110,7 @@ func (s *Server) Dials() int {
 // MustProve reports whether a new connection has to answer a PING before anybody is given
 // it.
 func (s *Server) MustProve(now time.Time) bool {
-	s.grownUp(s.At(now))
+	s.grownUp(now)
 	return s.failures+s.young > 0
 }
 

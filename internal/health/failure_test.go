@@ -9,36 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var errTest = errors.New("failed")
+const ms = time.Millisecond
 
-// TestEvidence is the one rule: what had no answer proves nothing if the server was heard
-// after it was asked. A refusal is an answer.
-func TestEvidence(t *testing.T) {
-	for _, c := range []struct {
-		kind         Kind
-		asked, heard Time
-		stands       bool
-	}{
-		{Unanswered, 5, 0, true},
-		{Unanswered, 5, 4, true},
-		{Unanswered, 5, 5, true},
-		{Unanswered, 5, 6, false},
-		{Refused, 5, 6, true},
-		{Passing, 5, 6, true},
-		{ForGood, 5, 6, true},
-	} {
-		require.Equal(t, c.stands, Failure{Asked: c.asked, Kind: c.kind}.isEvidence(c.heard), "%+v", c)
-	}
-}
+var (
+	errTest  = errors.New("failed")
+	defaults = Limits{SuspectAfter: 500 * ms, StallTimeout: 3 * time.Second, MinBackoff: 10 * ms, MaxBackoff: time.Second}
+)
 
 // TestDiedYoung: connections have to prove themselves behind one that died young, and dials
 // are spaced behind many in a row, until one that was made later has grown up.
 func TestDiedYoung(t *testing.T) {
 	now := time.Now()
-	s := New(defaults, now, time.Hour)
+	s := New(defaults)
 	require.False(t, s.MustProve(now))
 	for range SparedYoung {
-		s.Dialled(now, ms)
+		s.Dialled(now)
 		now = now.Add(Youth - 1)
 		s.DiedYoung(now)
 		require.True(t, s.MustProve(now))
@@ -50,7 +35,7 @@ func TestDiedYoung(t *testing.T) {
 	require.Equal(t, 1, s.Dials())
 	now = now.Add(time.Minute)
 	require.True(t, s.MustProve(now), "nothing has joined since")
-	s.Dialled(now, ms)
+	s.Dialled(now)
 	require.True(t, s.MustProve(now.Add(Youth-1)))
 	require.False(t, s.MustProve(now.Add(Youth)))
 	require.False(t, s.Spaced())
@@ -60,7 +45,7 @@ func TestDiedYoung(t *testing.T) {
 // slow where the server is unlikely to change its mind.
 func TestBackoff(t *testing.T) {
 	now := time.Now()
-	s := New(defaults, now, time.Hour)
+	s := New(defaults)
 	for n := range 70 {
 		s.Failed(now, Failure{Kind: Refused, Err: errTest}, 1, 0)
 		least, most := s.Backoff(now)
@@ -85,7 +70,7 @@ func TestBackoff(t *testing.T) {
 	s.Failed(now, Failure{Kind: ForGood, Err: errTest}, 0, 0)
 	least, most := s.Backoff(now)
 	require.Equal(t, []time.Duration{s.MaxBackoff / 2, s.MaxBackoff}, []time.Duration{least, most})
-	s.Dialled(now, ms)
+	s.Dialled(now)
 	require.NoError(t, s.Failure().Err)
 
 	s.MaxBackoff = math.MaxInt64 // no bound

@@ -2,36 +2,24 @@ package health
 
 import "time"
 
-// The times and sizes by which a server is judged.
+// The times and counts by which a server and its connections are judged.
 const (
-	// unusualRoundTrips: a silence of so many usual round trips is unusual. Garbage
-	// collection, a slow disk or a busy processor take less.
-	unusualRoundTrips = 20
+	// LookEvery is how often a pool looks while batches are in flight.
+	LookEvery = 5 * time.Millisecond
 
-	// MinSilence is the shortest silence that is unusual.
-	MinSilence = 250 * time.Millisecond
+	// A reply time is slow if it is more than slowTimes the best one and more than slowLeast.
+	slowTimes = 4
+	slowLeast = 5 * time.Millisecond
 
-	// minDoubt is the shortest silence that puts a connection in doubt on which a
-	// caller has given up. That caller's deadline has passed, so it may be shorter.
-	minDoubt = 50 * time.Millisecond
+	// usualReplies: a server is not asked before a silence of so many usual reply times.
+	usualReplies = 8
 
-	// LooksInSilence is how often a pool looks while a silence becomes unusual.
-	LooksInSilence = 8
+	// lastReplies is how long a connection may take for its replies: without a byte while the server
+	// answers elsewhere, or after it was replaced. A graceful failover makes writers wait for up to 5 s.
+	lastReplies = 10 * time.Second
 
-	// LeastLook is the least time between two looks of a pool: more would cost more
-	// than they tell.
-	LeastLook = time.Millisecond
-
-	// LeastStallTimeout is the shortest StallTimeout in whose halves a pool that looks
-	// every LeastLook looks often enough.
-	LeastStallTimeout = 2 * LooksInSilence * LeastLook
-
-	// A round trip is one part in roundTripShare of the usual one. It counts for roundTripLimit times
-	// the usual one at most: one slow command changes little. A usual one below shortRoundTrip
-	// counts as shortRoundTrip here.
-	roundTripShare = 8
-	roundTripLimit = 8
-	shortRoundTrip = time.Millisecond
+	// mostAnswers bounds how often the silence before a question is doubled.
+	mostAnswers = 8
 
 	// MaxDials bounds the dials at a time to one server, so that a failover does not
 	// end in a storm of connections.
@@ -48,20 +36,11 @@ const (
 	// PassingBackoff is the longest wait for a server that answers dials and refuses them for a
 	// moment. It costs that server a connection and a few commands, one dial at a time.
 	PassingBackoff = 100 * time.Millisecond
-
-	// MostTimes is how many times its maximum of connections a pool may have while some
-	// are in doubt: as many again may have to be replaced at once.
-	MostTimes = 2
 )
 
 // Limits are the settings of a pool that are about its server's health.
 type Limits struct {
-	StallTimeout           time.Duration // silence of the server after which connections are closed
-	PauseTimeout           time.Duration // the same for one connection of a server that answers elsewhere
+	SuspectAfter           time.Duration // silence of the server after which it is asked, and the time for its answer
+	StallTimeout           time.Duration // silence of the server, and slowness of a connection, after which connections are closed
 	MinBackoff, MaxBackoff time.Duration // between dials
-}
-
-// LookEvery is how often the server is looked at while batches are in flight.
-func (l Limits) LookEvery() time.Duration {
-	return max(min(MinSilence, l.StallTimeout/2)/LooksInSilence, LeastLook)
 }

@@ -1,30 +1,21 @@
-// Package health judges whether a server is up, suspect or down, from what its
-// connections and dials show. It is pure: no lock, timer, goroutine or I/O, and it
-// never asks for the time. Its user tells a [Server] what has happened and when, and
-// does what the Server says.
+// Package health judges whether a server is up, suspect or down, and which of its connections are
+// slow. It is pure: no lock, timer, goroutine or I/O, and it never asks for the time. Its user tells a
+// [Server] what has happened and when, and does what the Server says.
 //
-// It knows three things: the time at which the server was last heard, the time at
-// which each open question was asked, and the last failure. A question is a batch in
-// flight, a dial, a handshake or a probe. One rule says what counts as evidence:
+// A server is judged by two times: when it was last heard, and when it was last asked.
 //
-//	A question that had no answer proves nothing if the server was heard after
-//	the question was asked.
+//   - If replies are due and it has been silent for SuspectAfter, it is asked over a new connection.
+//     After an answer, it is asked again when the silence is twice as long.
+//   - Without an answer in as long again, it is suspect and gets no new batches.
+//   - After StallTimeout its connections are closed.
+//   - It is down when no connection is left after a failure. Dials ask whether it is back.
 //
-// A refusal is an answer, so it stands until a dial succeeds or nobody wants another
-// connection. All times are of a [Clock] that stops while the process is frozen.
+// A byte or an answer ends a suspicion. A dial that succeeds ends that a server is down.
 //
-// Silence has stages. Each is a multiple of what is usual, see limits.go:
-//
-//   - A connection with batches in flight is in doubt after an unusual silence, or
-//     sooner if a caller has given up on it (Missed). Bytes that nobody has read yet end a silence.
-//   - A server that is silent everywhere is asked over a new connection.
-//   - Without an answer in as long again, or in the time that an answer over a new
-//     connection usually takes, it is suspect: no new batches.
-//   - After StallTimeout its connections have stalled and are closed.
-//
-// A byte or an answer ends all of them. The server is down when no connection is left
-// and there is evidence against it. Connections that wait for data do not count: their users may
-// keep them for long. A dial that succeeds, or the return of such a connection, ends that.
+// A connection is judged by one comparison. Its reply time is the usual one or, if that is longer,
+// the age of its oldest batch. It is slow if that is more than four times the best of its siblings
+// and more than 5 ms. Slow connections get no batches, so one without batches gets a PING at each
+// look, and is back once it answers in time. If it stays slow for StallTimeout, it is replaced.
 package health
 
 import "time"
@@ -43,29 +34,25 @@ const (
 // time.
 type Server struct {
 	Limits
-	clock Clock
-	roundTrips
+	state  State
+	since  time.Time // the last state other than Up
+	looked time.Time // when the last look was
 
-	state State
-	since time.Time // the last state other than Up
-
-	heard   Time // when the server was last heard
-	asked   Time // when it was last asked because it is silent; 0: it is not
-	dial    Time // since when callers have waited for a dial, with no connection left; 0: none do
-	excused int  // questions that it has answered while connections were silent; each doubles the time to the next
+	heard   time.Time     // when bytes of it or an answer were last seen to arrive
+	asked   time.Time     // when it was asked; zero: no question is open
+	answers uint          // to questions of the silence that lasts
+	queued  time.Time     // since when callers have waited without a connection; zero: none do
+	usual   time.Duration // its shortest usual reply time; 0: unknown
 
 	failures int // in a row: dials, proofs, stalls
 	failure  Failure
 
-	young  int  // connections in a row that were of use and died young
-	joined Time // when the first connection joined after the last of these; 0: none has
+	young  int       // connections in a row that were of use and died young
+	joined time.Time // when the first connection joined after the last of these; zero: none has
 }
 
-// New returns what is known at the beginning: nothing. The first look is planned after
-// the given time.
-func New(l Limits, now time.Time, planned time.Duration) Server {
-	return Server{Limits: l, clock: newClock(now, planned)}
-}
+// New returns what is known at the beginning: nothing.
+func New(l Limits) Server { return Server{Limits: l} }
 
 // State returns what is known of the server.
 func (s *Server) State() State { return s.state }
@@ -74,51 +61,16 @@ func (s *Server) State() State { return s.state }
 // silent before: it is the same outage.
 func (s *Server) Since() time.Time { return s.since }
 
-// At returns the time of an event between two looks.
-func (s *Server) At(now time.Time) Time { return s.clock.at(now) }
+// HeardWithin reports whether the server was heard in the last d.
+func (s *Server) HeardWithin(now time.Time, d time.Duration) bool { return now.Sub(s.heard) < d }
 
-// Looked returns when the last look was.
-func (s *Server) Looked() time.Time { return s.clock.looked }
-
-// Plan says how long after the last look the next one is due.
-func (s *Server) Plan(next time.Duration) { s.clock.planned = next }
-
-// Answers reports whether the server is up and no question of a silence is open.
-func (s *Server) Answers() bool { return s.state == Up && s.asked == 0 }
-
-// NeedsLook reports whether the server was heard at the last look, or is not known to answer.
-func (s *Server) NeedsLook() bool { return s.heard >= s.clock.run || !s.Answers() }
-
-// HeardSince reports whether the server was heard since the given time.
-func (s *Server) HeardSince(t Time) bool { return s.heard > t }
-
-// HeardWithin reports whether the server was heard in the last d, of the time that the process
-// has run.
-func (s *Server) HeardWithin(now time.Time, d time.Duration) bool {
-	return s.heard > 0 && time.Duration(s.At(now)-s.heard) < d
-}
-
-// Heard says that bytes of the server arrived.
+// Heard says that bytes of the server arrived, or an answer to a question. What is down stays so until
+// a dial succeeds.
 func (s *Server) Heard(now time.Time) {
-	s.Served()
-	s.lives(s.At(now))
-}
-
-// Served says that bytes have arrived since the server's last answer to a question: it makes
-// no command wait any more.
-func (s *Server) Served() { s.excused = 0 }
-
-// Answered says that the server has answered a probe.
-func (s *Server) Answered(now time.Time) {
-	if s.asked != 0 {
-		s.excused++
+	if !s.asked.IsZero() && s.answers < mostAnswers {
+		s.answers++
 	}
-	s.lives(s.At(now))
-}
-
-// lives ends all stages of a silence. What is down stays so until a dial succeeds.
-func (s *Server) lives(at Time) {
-	s.heard, s.asked = at, 0
+	s.heard, s.asked = now, time.Time{}
 	if s.state == Suspect {
 		s.state = Up
 	}
@@ -130,32 +82,4 @@ func (s *Server) lose(now time.Time, cause error) {
 		s.since = now
 	}
 	s.state, s.failure.Err = Down, cause
-}
-
-// A Time is how long the process had run since its [Clock] was started. The zero Time
-// is none.
-type Time time.Duration
-
-// A Clock measures the time that the process runs. Between two looks, it counts what was
-// planned and, for a busy machine, a little more. Beyond that the process, or the whole
-// machine, was frozen, which is no silence of the server: its replies may have arrived.
-type Clock struct {
-	run     Time      // at the last look
-	looked  time.Time // when that was
-	planned time.Duration
-}
-
-func newClock(now time.Time, planned time.Duration) Clock {
-	return Clock{run: 1, looked: now, planned: planned}
-}
-
-// at returns the time of an event between two looks.
-func (c *Clock) at(now time.Time) Time {
-	return c.run + Time(min(max(0, now.Sub(c.looked)), c.planned))
-}
-
-// look moves the clock on. It counts slack beyond what was planned.
-func (c *Clock) look(now time.Time, slack time.Duration) {
-	c.run += Time(min(max(0, now.Sub(c.looked)), c.planned+slack))
-	c.looked = now
 }

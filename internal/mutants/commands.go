@@ -65,8 +65,6 @@ var commands = []promise{
 			by: instead("b.Size() >= largeBatch", "false"), tests: "./internal/nodepool TestLargeBatches"},
 		{fault: "slow commands that are sent again go with the others", at: "internal/engine.execution.tripTo",
 			by: drop("SetSlow"), tests: "./cluster TestSlowStaysSlowInLaterAttempts"},
-		{fault: "small requests queue behind large replies", at: "lanes.FirstFit",
-			by: always("LargeReply"), tests: "./internal/wire TestFirstFitAvoidsLargeReplies"},
 	}},
 	{"errors and settings do not show values", []mutant{
 		{fault: "errors of the server show arguments", at: "internal/fate.Printed",

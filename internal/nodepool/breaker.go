@@ -2,7 +2,6 @@ package nodepool
 
 import (
 	"errors"
-	"net"
 	"slices"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 
 // healthLimits returns the settings that are about health.
 func (s settings) healthLimits() health.Limits {
-	return health.Limits{StallTimeout: s.StallTimeout, PauseTimeout: s.PauseTimeout, MinBackoff: s.MinBackoff, MaxBackoff: s.MaxBackoff}
+	return health.Limits{SuspectAfter: s.SuspectAfter, StallTimeout: s.StallTimeout, MinBackoff: s.MinBackoff, MaxBackoff: s.MaxBackoff}
 }
 
 // downErrorLocked returns why nothing is sent to the server, nil if it is up as
@@ -75,17 +74,10 @@ func (p *Pool) settleLocked() {
 	p.access.changedLocked()
 }
 
-// livesLocked must be called when the server has shown life.
-func (p *Pool) livesLocked() {
-	p.withdrawLocked()
-	p.settleLocked()
-}
-
-// attemptFailedLocked notes that a connection could not be had, for which the server was
-// asked at the given time, and schedules the next dial.
-func (p *Pool) attemptFailedLocked(asked health.Time, err error) {
+// attemptFailedLocked notes that a connection could not be had, and schedules the next dial.
+func (p *Pool) attemptFailedLocked(err error) {
 	p.noteDialFailedLocked(err)
-	p.health.Failed(time.Now(), health.Failure{Asked: asked, Kind: kindOf(err), Err: err}, p.servingLocked(), p.dialing)
+	p.health.Failed(time.Now(), health.Failure{Kind: kindOf(err), Err: err}, p.servingLocked(), p.dialing)
 	p.settleLocked()
 	p.redialLaterLocked()
 }
@@ -119,7 +111,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 		p.spaceLocked()
 		return
 	}
-	p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, p.servingLocked())
+	p.health.Lost(now, errors.Is(err, cause.ErrStalled), err, p.servingLocked())
 	p.settleLocked()
 }
 
@@ -129,10 +121,7 @@ var ourReasons = []string{redislanes.CloseByClient, redislanes.CloseIdle, redisl
 // kindOf returns what a dial's failure says, or that of the proof behind it. A server that
 // refuses the handshake for good is unlikely to change its mind.
 func kindOf(err error) health.Kind {
-	var late net.Error
 	switch refused := wire.Refusal(err); {
-	case errors.Is(err, errNoAnswer) || errors.As(err, &late) && late.Timeout():
-		return health.Unanswered
 	case refused != nil && !wire.Passes(refused):
 		return health.ForGood
 	case refused != nil && wire.Busy(refused):

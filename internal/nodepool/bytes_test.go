@@ -24,13 +24,12 @@ func TestLanesAreBoundedByBytes(t *testing.T) {
 	const callers, size = 60, 256 << 10
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	quiet := Options{StallTimeout: time.Minute, PingEvery: -1}
+	quiet := Options{SuspectAfter: time.Minute, StallTimeout: time.Minute, PingEvery: -1}
 	p, err := New(Laned{Lanes: 1, MaxQueuedBytes: 4 * size, Options: quiet}, lanes.Dialer{NetDial: dialSmall}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	defer p.Close()
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-	unsuspecting(p)
 	proxy.Stall(redistest.ToServer)
 	value := strings.Repeat("x", size)
 	var wg sync.WaitGroup
@@ -84,7 +83,7 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			server := servers.StartServer(t, servers.Options{})
 			proxy := redistest.StartProxy(t, server.Addrs()[0])
 			p, err := New(Laned{Lanes: 1, Options: Options{
-				StallTimeout: 2 * time.Second, PauseTimeout: 2 * time.Second, PingEvery: -1,
+				StallTimeout: 2 * time.Second, PingEvery: -1,
 			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
 			require.NoError(t, err)
 			defer p.Close()

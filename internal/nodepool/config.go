@@ -22,8 +22,8 @@ type Settings struct {
 
 	MaxWaiters             int
 	FailFast               bool
+	SuspectAfter           time.Duration
 	StallTimeout           time.Duration
-	PauseTimeout           time.Duration
 	PingEvery              time.Duration // negative: never
 	MaxAge                 time.Duration
 	MinBackoff, MaxBackoff time.Duration
@@ -71,7 +71,7 @@ func (s Settings) WithDefaults(inCluster bool) Settings {
 	orDefault(&s.IdleTimeout, defaultIdleTimeout)
 	orDefault(&s.MaxWaiters, defaultMaxWaiters)
 	orDefault(&s.StallTimeout, defaultStallTimeout)
-	orDefault(&s.PauseTimeout, max(defaultPauseTimeout, s.StallTimeout))
+	orDefault(&s.SuspectAfter, min(defaultSuspectAfter, s.StallTimeout))
 	orDefault(&s.PingEvery, defaultPingEvery)
 	orDefault(&s.MinBackoff, defaultMinBackoff)
 	orDefault(&s.MaxBackoff, max(defaultMaxBackoff, s.MinBackoff))

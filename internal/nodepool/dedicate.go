@@ -29,8 +29,7 @@ func (a *exclusiveAccess) dedicate(ctx context.Context) (*Dedicated, error) {
 func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.idle) > 0 && a.downErrorLocked() == nil {
-		m := a.popLocked()
+	for m := a.popLocked(); m != nil; m = a.popLocked() {
 		if m.lane.Usable() {
 			m.becomeLocked(dedicated)
 			return m, nil, nil

@@ -15,6 +15,7 @@ import (
 var (
 	errClosed  = fmt.Errorf("the pool is %w", redislanes.ErrClosed)
 	errIdle    = errors.New("connection idle")
+	errSlow    = errors.New("connection slow: replies took much longer than on others to this server")
 	errUnclean = errors.New("connection changed by its user")
 )
 
@@ -23,7 +24,7 @@ func closeReason(err error) string {
 		err    error
 		reason string
 	}{
-		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {cause.ErrStalled, redislanes.CloseStalled},
+		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {cause.ErrStalled, redislanes.CloseStalled}, {errSlow, redislanes.CloseStalled},
 		{redislanes.ErrClosed, redislanes.CloseByClient}, {cause.ErrRetired, redislanes.CloseByClient}, {wire.ErrClosed, redislanes.CloseByClient}, {io.EOF, redislanes.CloseByServer},
 		{resp.ErrProtocol, redislanes.CloseProtocol}, {os.ErrDeadlineExceeded, redislanes.CloseTimeout},
 	} {

@@ -2,9 +2,7 @@ package nodepool
 
 import (
 	"slices"
-	"time"
 
-	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -19,8 +17,7 @@ type exclusiveAccess struct {
 // connection that somebody has taken meanwhile.
 func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 	a.mu.Lock()
-	for len(a.idle) > 0 && a.downErrorLocked() == nil {
-		m := a.popLocked()
+	for m := a.popLocked(); m != nil; m = a.popLocked() {
 		if m.lane.Enqueue(b, besidePing) {
 			m.becomeLocked(busy)
 			a.mu.Unlock()
@@ -39,32 +36,40 @@ func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 	return false
 }
 
-// popLocked takes the idle connection that was used last. It takes one with an unanswered PING
-// only if there is no other.
+// popLocked takes the idle connection that was used last; nil if there is none. It prefers one that is
+// not slow, and then one without an unanswered PING.
 func (a *exclusiveAccess) popLocked() *member {
-	i := len(a.idle) - 1
-	for i > 0 && a.idle[i].lane.InFlight() > 0 {
-		i--
+	best, least := -1, 4
+	for i := len(a.idle) - 1; i >= 0 && least > 0; i-- {
+		rank := 0
+		if a.idle[i].lane.InFlight() > 0 {
+			rank++
+		}
+		if a.idle[i].health.Slow() {
+			rank += 2
+		}
+		if rank < least {
+			best, least = i, rank
+		}
 	}
-	if a.idle[i].lane.InFlight() > 0 {
-		i = len(a.idle) - 1
+	if best < 0 || a.waitsForOthersLocked(a.idle[best]) || a.downErrorLocked() != nil {
+		return nil
 	}
-	m := a.idle[i]
-	a.idle = slices.Delete(a.idle, i, i+1)
+	m := a.idle[best]
+	a.idle = slices.Delete(a.idle, best, best+1)
 	return m
+}
+
+// waitsForOthersLocked reports whether the connection is slow while others, in use now, are not: callers
+// wait for those.
+func (a *exclusiveAccess) waitsForOthersLocked(m *member) bool {
+	return m.health.Slow() && slices.ContainsFunc(a.members, func(o *member) bool { return o.state == busy && !o.health.Slow() })
 }
 
 func (a *exclusiveAccess) answered(m *member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.health.State() == health.Suspect {
-		a.health.Heard(time.Now())
-		a.livesLocked()
-	}
-	switch {
-	case m.state == inDoubt:
-		m.trustLocked()
-	case m.state == busy && m.lane.InFlight() == 0:
+	if m.state == busy && m.lane.InFlight() == 0 {
 		a.offerLocked(m)
 	}
 }
@@ -80,7 +85,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		return
 	}
 	w := a.queue.fast.first()
-	if w == nil {
+	if w == nil || a.waitsForOthersLocked(m) {
 		m.becomeLocked(isIdle)
 		a.idle = append(a.idle, m)
 		return
@@ -109,13 +114,29 @@ func (a *exclusiveAccess) withdrawLocked(m *member) {
 	}
 }
 
-// trimLocked takes those that have been idle longest.
+// trimLocked takes the slow ones, then those that have been idle longest.
 func (a *exclusiveAccess) trimLocked(surplus int) {
+	for _, m := range a.members {
+		if surplus > 0 && m.comparedLocked() && m.health.Slow() {
+			a.leaveLocked(m, errIdle, false)
+			surplus--
+		}
+	}
 	for ; surplus > 0 && len(a.idle) > 0; surplus-- {
 		a.leaveLocked(a.idle[0], errIdle, false)
 	}
 }
 
+// changedLocked gives those that wait the idle connections that are not slow any more.
+func (a *exclusiveAccess) changedLocked() {
+	for a.queue.len() > 0 {
+		m := a.popLocked()
+		if m == nil {
+			return
+		}
+		a.offerLocked(m)
+	}
+}
+
 // Each connection looks for a waiter when it becomes free.
-func (a *exclusiveAccess) dispatch()      {}
-func (a *exclusiveAccess) changedLocked() {}
+func (a *exclusiveAccess) dispatch() {}

@@ -68,7 +68,7 @@ func hangsUp(t *testing.T) string {
 
 // TestStalledServerIsGivenUp: without a deadline, too, a call ends.
 func TestStalledServerIsGivenUp(t *testing.T) {
-	o := Options{StallTimeout: 100 * time.Millisecond, PauseTimeout: time.Minute}
+	o := Options{StallTimeout: 100 * time.Millisecond}
 	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2, Options: o}, "laned": Laned{Lanes: 2, Options: o}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +227,7 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 // TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
 func TestDownErrorKeepsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{server: &server{addr: "h:1"}, health: health.New(health.Limits{}, time.Now(), 0)}
+		p := &Pool{server: &server{addr: "h:1"}, health: health.New(health.Limits{})}
 		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()

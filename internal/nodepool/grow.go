@@ -19,9 +19,8 @@ func (p *Pool) growLocked() {
 func (p *Pool) startDialLocked() {
 	p.dialing++
 	p.counters.dials++
-	m, asked := p.newMemberLocked(), p.health.At(time.Now())
-	p.asked = asked
-	p.tasks.Go(func() { p.dial(m, asked) })
+	m := p.newMemberLocked()
+	p.tasks.Go(func() { p.dial(m) })
 }
 
 // newMemberLocked returns a member for a connection that is about to be dialled.
@@ -40,23 +39,26 @@ func (p *Pool) ownerOf(m *member) wire.Owner {
 
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
-// out. Silent ones that are replaced do not count, up to health.MostTimes of max.
+// out. Slow ones that leave do not count: they may take long for what is in flight.
 func (p *Pool) wantLocked() bool {
-	doubted, leave := p.replacedLocked()
-	serving, all := p.size.open+p.size.doubted-doubted+p.dialing, len(p.members)-doubted-leave+p.dialing
-	wanted := serving < p.size.target && all < p.size.max && p.spareLocked() || p.health.State() == health.Down
+	all := p.dialing
+	for _, m := range p.members {
+		if m.state != leaving || !m.health.Slow() {
+			all++
+		}
+	}
+	wanted := p.size.open+p.dialing < p.size.target && all < p.size.max || p.health.State() == health.Down
 	return wanted && p.dialing < p.health.Dials()
 }
 
-// dial makes one connection, for which the server is asked at the given time. It goes on
-// when the caller that needed it has left; only Close cancels it.
-func (p *Pool) dial(m *member, asked health.Time) {
+// dial makes one connection. It goes on when the caller that needed it has left; only Close
+// cancels it.
+func (p *Pool) dial(m *member) {
 	began := time.Now()
 	lane, steps, err := wire.DialOwned(p.ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	took := time.Since(began)
 	p.mu.Lock()
-	if now := time.Now(); err == nil && p.health.MustProve(now) {
-		asked = p.health.At(now)
+	if err == nil && p.health.MustProve(time.Now()) {
 		p.mu.Unlock()
 		err = p.prove(lane)
 		p.mu.Lock()
@@ -65,9 +67,9 @@ func (p *Pool) dial(m *member, asked health.Time) {
 	p.tellDialedLocked(began, took, steps, err)
 	if err == nil {
 		p.failures.Over()
-		p.health.Dialled(time.Now(), steps.Handshake)
-		p.health.Connected(took - steps.Handshake)
-		p.livesLocked()
+		p.health.Dialled(time.Now())
+		p.settleLocked()
+		m.slow = p.joinsSlowLocked()
 		p.joinLocked(m, lane)
 		p.rotateLocked(time.Now())
 		p.spaceLocked()
@@ -75,7 +77,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 	} else {
 		p.counters.dialErrors++
 		if !p.closed { // else it was cancelled
-			p.attemptFailedLocked(asked, err)
+			p.attemptFailedLocked(err)
 		}
 	}
 	ended := p.closed
@@ -134,6 +136,6 @@ func (p *Pool) retryLocked() {
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
 	m.heard = time.Now()
-	m.pool.health.Start(&m.health, m.heard, m.lane.Progress())
-	_ = m.lane.RoundTrip() // the last one may have been a blocking command's
+	m.health = health.Conn{}
+	m.lane.ForgetReplyTime()
 }

@@ -39,7 +39,6 @@ func TestStuckLog(t *testing.T) {
 			for _, err := range crowd(t, p, 20) {
 				require.NoError(t, err)
 			}
-			looked := time.Now()
 			p.main.mu.Lock()
 			for _, m := range p.main.members {
 				p.main.leaveLocked(m, errIdle, true)
@@ -47,9 +46,6 @@ func TestStuckLog(t *testing.T) {
 			p.main.mu.Unlock()
 			time.Sleep(time.Second)
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-			p.main.mu.Lock()
-			require.True(t, p.main.health.Looked().After(looked))
-			p.main.mu.Unlock()
 		}
 		began := time.Now()
 		require.NoError(t, p.Close())

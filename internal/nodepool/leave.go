@@ -63,10 +63,6 @@ func (p *Pool) leftLocked(m *member, err error) {
 	i := slices.Index(p.members, m)
 	p.members = slices.Delete(p.members, i, i+1) // strategies see lanes in this order
 	p.access.withdrawLocked(m)
-	if m.health.Progressed(m.lane.Progress()) { // which no look will see
-		p.health.Heard(time.Now())
-		p.livesLocked()
-	}
 	p.counters.closes[closeReason(err)]++
 	p.tellClosedLocked(m, err)
 	p.judgeEndLocked(m, err)
@@ -80,7 +76,6 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
 	m.until = m.born.Add(p.lifetime())
 	m.startLocked()
-	m.slow = p.joinsSlowLocked()
 	p.members = append(p.members, m)
 	switch {
 	case m.closedEarly != nil:

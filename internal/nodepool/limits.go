@@ -4,11 +4,10 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/health"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// LeastStallTimeout is the least StallTimeout.
-const LeastStallTimeout = health.LeastStallTimeout
+// LeastSuspectAfter is the least SuspectAfter and StallTimeout: a pool looks twice in that time.
+const LeastSuspectAfter = 2 * health.LookEvery
 
 // The most connections to each server, unless they are set.
 const (
@@ -25,7 +24,7 @@ const (
 	defaultMaxWaiters     = 1 << 16
 	defaultIdleTimeout    = 10 * time.Second
 	defaultStallTimeout   = 3 * time.Second
-	defaultPauseTimeout   = wire.LongestPause
+	defaultSuspectAfter   = 500 * time.Millisecond
 	defaultPingEvery      = 10 * time.Second
 	defaultMinBackoff     = 10 * time.Millisecond
 	defaultMaxBackoff     = time.Second

@@ -104,16 +104,6 @@ func noted(d *lanes.Dialer) (ends func()) {
 	}
 }
 
-// unsuspecting makes the pool take its time, half of the stall timeout, before it
-// asks a silent server, as if round trips usually took very long.
-func unsuspecting(p *Node) {
-	p.main.mu.Lock()
-	defer p.main.mu.Unlock()
-	for range 100 {
-		p.main.health.RoundTrip(time.Hour)
-	}
-}
-
 // Short forms of Settings for tests. Package pool, which makes those of a user, imports
 // this one. They are neither checked nor documented.
 

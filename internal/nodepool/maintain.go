@@ -9,9 +9,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// The pool looks at its server often while batches are in flight or wait
-// (health.Limits.LookEvery), and looks after its connections now and then (choresEvery). An
-// idle pool does only the latter.
+// The pool looks at its server often while batches are in flight or wait (health.LookEvery),
+// and looks after its connections now and then (choresEvery). An idle pool does only the latter.
 
 // choresEvery returns how often the connections are looked after.
 func (s settings) choresEvery() time.Duration {
@@ -22,14 +21,14 @@ func (s settings) choresEvery() time.Duration {
 	if s.Min < s.Max {
 		every = min(every, s.IdleTimeout/4)
 	}
-	return max(every, health.LeastLook)
+	return max(every, health.LookEvery)
 }
 
 // attend sees to it that somebody looks soon, since a batch is in flight now.
 // But for the first batch after a quiet time, that is one atomic load.
 func (p *Pool) attend() {
 	if !p.attended.Load() && p.attended.CompareAndSwap(false, true) {
-		p.nextLook.Reset(p.healthLimits().LookEvery())
+		p.nextLook.Reset(health.LookEvery)
 	}
 }
 
@@ -50,7 +49,7 @@ func (p *Pool) maintain() {
 			p.inspect(now)
 			chores = now.Add(p.choresEvery())
 		}
-		p.plan(max(chores.Sub(now), health.LeastLook))
+		p.plan(max(chores.Sub(now), health.LookEvery))
 	}
 }
 
@@ -58,23 +57,20 @@ func (p *Pool) maintain() {
 func (p *Pool) plan(rest time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := min(p.health.LookEvery(), rest)
-	p.health.Plan(next)
 	if !p.busyLocked() {
 		p.nextLook.Reset(rest)
 		p.attended.Store(false)
 		// A caller that saw it set before has enqueued its batch before that.
 		if !p.busyLocked() || !p.attended.CompareAndSwap(false, true) {
-			p.health.Plan(rest)
 			return
 		}
 	}
-	p.nextLook.Reset(next)
+	p.nextLook.Reset(min(health.LookEvery, rest))
 }
 
 // busyLocked reports whether there is something to be looked at.
 func (p *Pool) busyLocked() bool {
-	if p.queue.len() > 0 || p.health.NeedsLook() && len(p.members) > 0 {
+	if p.queue.len() > 0 || p.health.State() == health.Suspect && len(p.members) > 0 {
 		return true
 	}
 	for _, m := range p.members {
@@ -92,62 +88,70 @@ func (p *Pool) look(now time.Time) {
 	p.mu.Unlock()
 }
 
-// judgeLocked looks at all connections and does what health says. What has stalled is to
-// be closed once the lock is released.
+// judgeLocked looks at all connections and does what health says. What is dead is to be closed once
+// the lock is released.
 func (p *Pool) judgeLocked(now time.Time) {
-	changed, spaced := p.size.doubted > 0, p.health.Spaced()
-	look := p.health.Look(now)
+	look, spaced := p.health.Look(now), p.health.Spaced()
 	for _, m := range p.members {
-		if !look.See(&m.health, m.sightLocked()) {
-			continue
-		}
-		if m.heard = now; m.state == inDoubt {
-			m.trustLocked()
+		if look.See(&m.health, m.sightLocked()) {
+			m.heard = now
 		}
 	}
-	v := look.Judge(health.Dials{Out: p.dialing > 0, Due: p.redial != nil, Joined: p.joinedLocked(), Waiting: p.queue.len() > 0})
-	if v.Heard {
-		p.livesLocked()
+	v := look.Judge(p.dialing > 0 && !p.joinedLocked(), p.queue.len() > 0)
+	if look.Heard() {
+		p.withdrawLocked()
 	}
 	if spaced && !p.health.Spaced() && !p.health.Against() {
 		p.redialNowLocked()
 	}
 	p.settleLocked()
-	switch {
-	case v.Ask:
+	if v.Ask {
 		p.askLocked()
-	case p.health.Answers() && p.size.doubted == 0:
-		p.withdrawLocked() // also when what was silent has left
 	}
+	p.compareLocked(&look)
 	for _, m := range p.members {
-		switch m.state {
-		case isIdle, busy, shared: // an idle one has a PING in flight
-			if p.health.Doubts(&m.health) {
-				p.doubtLocked(m)
-				changed = true
-			}
-		case leaving:
-			changed = changed || p.health.Replaces(&m.health) // it holds its place no longer
-		}
 		// An idle connection leaves, too: the next callers need not find out that it has stalled.
-		if p.health.Stalls(&m.health) || v.Stalled && (m.state != dedicated || m.waitsLocked()) {
+		if p.health.Ends(&m.health) || v.Stalled && (m.state != dedicated || m.waitsLocked()) {
 			p.leaveLocked(m, cause.ErrStalled, true)
 		}
 	}
+}
+
+// compareLocked keeps slow connections from callers, asks them, and replaces those that stay slow: each
+// when nothing is in flight on it, and the next one when the pool has its size again.
+func (p *Pool) compareLocked(look *health.Look) {
+	changed := false
+	for _, m := range p.members {
+		if !m.comparedLocked() {
+			continue
+		}
+		changed = look.Compare(&m.health) || changed
+		if look.Asks(&m.health) && m.freeLocked() {
+			p.pingLocked(m)
+		}
+		if p.health.Replaces(&m.health) && p.size.open >= p.size.target && !p.health.Against() {
+			p.leaveLocked(m, errSlow, false)
+			p.growLocked()
+		}
+	}
+	p.reply.Store(int64(look.Best()))
 	if changed {
-		p.growLocked()
 		p.access.changedLocked()
-		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for waiters
+		p.tasks.Go(p.access.dispatch)
 	}
 }
 
-// sightLocked returns what a look sees of the connection. How long the commands of a
-// dedicated one take may be up to its user. The socket is asked only if the last look saw silence.
+// comparedLocked reports whether the reply time of the connection says something about it: its commands are
+// neither marked as slow nor its user's own.
+func (m *member) comparedLocked() bool {
+	return !m.pool.beside() && !m.slow && (m.state == isIdle || m.state == busy || m.state == shared)
+}
+
+// sightLocked returns what a look sees of the connection.
 func (m *member) sightLocked() health.Sight {
-	saw := health.Sight{Progress: m.lane.Progress(), InFlight: m.waitsLocked(), RoundTrip: m.lane.RoundTrip()}
-	saw.Unread = saw.InFlight && m.pool.health.Silence(&m.health) > 0 && m.lane.Unread()
-	if m.state == dedicated {
-		saw.RoundTrip = 0
+	saw := health.Sight{Progress: m.lane.Progress(), Due: m.waitsLocked(), Compared: m.comparedLocked()}
+	if m.state != dedicated {
+		saw.Answered, saw.Usual = m.lane.Answered()
 	}
 	return saw
 }
@@ -166,11 +170,13 @@ func (p *Pool) inspect(now time.Time) {
 	p.lookLocked(now)
 	p.trimLocked()
 	p.judgeLocked(now)
+	passed := p.passed.Swap(false)
 	for _, m := range p.members {
 		idle := now.Sub(m.heard)
 		switch {
-		case m.state != isIdle && m.state != shared || m.lane.InFlight() > 0: // nor one that is about to be free
-		case p.PingEvery > 0 && idle >= p.PingEvery:
+		case !m.freeLocked():
+		case passed || p.PingEvery > 0 && idle >= p.PingEvery:
+			passed = false
 			p.pingLocked(m)
 		case idle >= quietTime:
 			listen = append(listen, m.lane)
@@ -182,6 +188,12 @@ func (p *Pool) inspect(now time.Time) {
 	for _, l := range listen {
 		l.Watch()
 	}
+}
+
+// freeLocked reports whether the connection is for callers, and nothing is in flight on it. One of one caller
+// that has its reply is about to be free.
+func (m *member) freeLocked() bool {
+	return (m.state == isIdle || m.state == shared) && m.lane.InFlight() == 0
 }
 
 // pingLocked sends a PING over an idle connection; if nothing comes back, the

@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -144,6 +145,16 @@ func (n *Node) Down() error { return n.main.Down() }
 // or has answered a probe. Another server than the purpose admits is not heard.
 func (n *Node) HeardWithin(d time.Duration) bool {
 	return slices.ContainsFunc(n.pools(), func(p *Pool) bool { return p.heardWithin(d) })
+}
+
+// ReplyTime returns the best reply time of the connections for batches, as far as is known, which costs one
+// atomic load. A server that is passed over because of it is asked by a PING now and then.
+func (n *Node) ReplyTime() time.Duration {
+	t := time.Duration(n.main.reply.Load())
+	if health.Late(t) {
+		n.main.passed.Store(true)
+	}
+	return t
 }
 
 // Connected reports whether there is a connection for batches.

@@ -32,6 +32,8 @@ type Pool struct {
 	nextLook *time.Timer   // for maintain
 	attended atomic.Bool   // the next look is soon, as batches may be in flight
 	outage   atomic.Uint32 // health.State that was settled last; changed under mu
+	reply    atomic.Int64  // the best reply time of a connection at the last look, in nanoseconds; 0: unknown
+	passed   atomic.Bool   // a caller has looked at that reply time and it was late
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
@@ -40,7 +42,6 @@ type Pool struct {
 	queue    queue
 	health   health.Server  // what connections and dials have shown of the server
 	dialing  int            // dials under way
-	asked    health.Time    // when the last of them began
 	redial   *time.Timer    // set while the pool waits to dial again
 	question func()         // withdraws the question to the server over a new connection; nil: none is out
 	failures guard.Throttle // of dials, for the log
@@ -70,7 +71,7 @@ type access interface {
 	withdrawLocked(m *member)
 
 	// changedLocked is called when the server has become suspect or is not so any
-	// more, or when other connections are silent than before.
+	// more, or when other connections are slow than before.
 	changedLocked()
 
 	// dispatch looks for connections for queued batches, where connections do not
@@ -89,7 +90,6 @@ const (
 	isIdle
 	busy      // one batch is in flight
 	dedicated // one user has it
-	inDoubt   // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
 	shared    // for everybody
 	leaving   // nobody is given it any more; it closes, perhaps once nothing is in flight
 	gone
@@ -104,7 +104,6 @@ type member struct {
 	born    time.Time
 	until   time.Time // when it is to leave because of its age
 
-	doubted    atomic.Bool               // state is inDoubt; set under pool.mu
 	quietUntil atomic.Pointer[time.Time] // until when its user may be waiting for data; nil: it does not
 
 	// Guarded by pool.mu.
@@ -130,7 +129,7 @@ func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel}
 	p.size = s.controller()
-	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
+	p.health = health.New(s.healthLimits())
 	p.nextLook = time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
 	if s.shared() {
@@ -156,7 +155,6 @@ func (p *Pool) abandon(b *wire.Batch, cause error) {
 		p.removeLocked(w)
 		b.Refuse(p.addr, cause)
 	}
-	p.missedLocked(b)
 	p.mu.Unlock()
 	b.Abandon(cause)
 }

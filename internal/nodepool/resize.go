@@ -15,7 +15,6 @@ import (
 type controller struct {
 	control
 	open    int // connections that serve: neither closed nor about to be
-	doubted int // connections in doubt, which do not serve
 	inUse   int // of the open ones, those that serve one caller
 	highest int // load since the last look
 }
@@ -73,8 +72,6 @@ func (c *controller) count(s state, n int) {
 		c.open += n
 	case isIdle, shared:
 		c.open += n
-	case inDoubt:
-		c.doubted += n
 	}
 }
 

@@ -95,7 +95,7 @@ func (p *Pool) lifetime() time.Duration { return p.MaxAge - rand.N(p.MaxAge/10+1
 // on it or its user has returned it. One leaves at a time, and the next one when it has been
 // replaced, so the pool keeps its size. While no connection can be had, the old ones stay.
 func (p *Pool) rotateLocked(now time.Time) {
-	if p.MaxAge == 0 || p.health.Against() || !p.health.Answers() {
+	if p.MaxAge == 0 || p.health.Against() {
 		return
 	}
 	complete := p.size.open >= p.size.target

@@ -1,8 +1,8 @@
 package nodepool
 
 import (
+	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
@@ -104,28 +104,13 @@ func askStrategy(strategy lanes.Strategy, set *lanes.Set, key int64) (i int, err
 	return strategy(set, key), nil
 }
 
-func (a *sharedAccess) answered(m *member) {
-	if m.doubted.Load() {
-		a.trust(m)
-	}
+func (a *sharedAccess) answered(*member) {
 	if a.queue.len() > 0 {
 		a.dispatch()
 	}
 }
 
-// trust puts a connection that has answered back into the set at once.
-func (a *sharedAccess) trust(m *member) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.health.Heard(time.Now())
-	if m.state == inDoubt {
-		m.trustLocked()
-	}
-	a.livesLocked()
-}
-
-// offerLocked is for new connections, and for those that are not in doubt any more: one
-// that is shared is never given back.
+// offerLocked is for new connections: one that is shared is never given back.
 func (a *sharedAccess) offerLocked(m *member) {
 	m.becomeLocked(shared)
 	a.publishLocked()
@@ -135,45 +120,45 @@ func (a *sharedAccess) withdrawLocked(*member) { a.publishLocked() }
 
 func (a *sharedAccess) changedLocked() { a.publishLocked() }
 
-// publishLocked makes the set what it is now: the lanes that are not in doubt. If all
-// are in doubt, batches wait for the answer to the question that is out; without one, the
-// set has all lanes. It has none if the server is suspect.
+// publishLocked makes the sets what they are now: the lanes that are not much slower than others, or all
+// if there are no others. They are empty if the server is suspect.
 func (a *sharedAccess) publishLocked() {
 	for _, l := range a.lineups() {
-		open, doubted := make([]*wire.Lane, 0, len(a.members)), make([]*wire.Lane, 0, a.size.doubted)
+		open, late := make([]*wire.Lane, 0, len(a.members)), []*wire.Lane(nil)
 		for _, m := range a.members {
 			switch {
-			case m.slow != (l == &a.slow):
-			case m.state == shared:
+			case m.state != shared || m.slow != (l == &a.slow):
+			case m.health.Slow():
+				late = append(late, m.lane)
+			default:
 				open = append(open, m.lane)
-			case m.state == inDoubt:
-				doubted = append(doubted, m.lane)
 			}
 		}
 		switch {
 		case a.health.State() == health.Suspect:
 			open = nil
-		case len(open) == 0 && a.question == nil:
-			open = doubted
+		case len(open) == 0:
+			open = late
 		}
 		l.set.Store(wire.NewLanes(open, &a.turn))
 	}
 }
 
-// trimLocked takes the youngest, which the default strategy uses least. What is in
-// flight on them comes to its end first. Lanes for slow commands leave if there are no more others
-// than there are to be.
+// trimLocked takes lanes that are much slower than others, then the youngest, which the default strategy uses
+// least. What is in flight on them comes to its end first. Lanes for slow commands leave if there are no
+// more others than there are to be.
 func (a *sharedAccess) trimLocked(surplus int) {
 	fast, _ := a.lanesLocked()
-	for i := len(a.members) - 1; i >= 0 && surplus > 0; i-- {
-		m := a.members[i]
-		if m.state != shared || !m.slow && fast <= a.Max {
-			continue
-		}
-		a.leaveLocked(m, errIdle, false)
-		surplus--
-		if !m.slow {
-			fast--
+	for _, late := range [...]bool{true, false} {
+		for _, m := range slices.Backward(a.members) {
+			if surplus == 0 || m.state != shared || m.health.Slow() != late || !m.slow && fast <= a.Max {
+				continue
+			}
+			a.leaveLocked(m, errIdle, false)
+			surplus--
+			if !m.slow {
+				fast--
+			}
 		}
 	}
 }

@@ -89,9 +89,6 @@ func newWorld(t *testing.T, c Config, latency time.Duration) *world {
 	p, err := New(c, simulatedServer(t, latency), "simulated:1", slog.New(log))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	if latency >= health.MinSilence {
-		unsuspecting(p)
-	}
 	return &world{Node: p, resizes: log, t: t, begin: time.Now()}
 }
 
@@ -282,7 +279,7 @@ func TestCallersRestAtMin(t *testing.T) {
 // TestPingsAreNoLoad: they neither keep a pool large nor make it grow.
 func TestPingsAreNoLoad(t *testing.T) {
 	t.Parallel()
-	often := Options{PingEvery: time.Second, StallTimeout: time.Hour}
+	often := Options{PingEvery: time.Second, SuspectAfter: time.Hour, StallTimeout: time.Hour}
 	for name, c := range map[string]Config{
 		"adaptive": Adaptive{Min: 1, Max: 20, IdleTimeout: time.Minute, Options: often},
 	} {

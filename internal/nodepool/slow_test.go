@@ -58,7 +58,7 @@ func stuck(t *testing.T, c Config) (p *Node, release func()) {
 	return p, release
 }
 
-var patient = Options{StallTimeout: time.Hour, PingEvery: -1}
+var patient = Options{SuspectAfter: time.Hour, StallTimeout: time.Hour, PingEvery: -1}
 
 func TestSlowLanesAreDialledWhenNeeded(t *testing.T) {
 	t.Parallel()

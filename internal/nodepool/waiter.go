@@ -68,7 +68,7 @@ func ofSlow(slow bool) string {
 // in use, unless a caller waits for it: its own caller may be back before it is. Neither is a lane
 // that only a PING of the pool fills.
 func (p *Pool) fullLocked(slow bool) bool {
-	if p.size.open < p.size.max && p.spareLocked() {
+	if p.size.open < p.size.max {
 		return false
 	}
 	free := -p.lineOf(slow).len()

@@ -72,7 +72,7 @@ func chooseOptions(r *rand.Rand) pool.Options {
 	return pool.Options{
 		MaxWaiters:   oneOf(r, 0, 0, 0, 0, 20, -1),
 		StallTimeout: oneOf(r, 0, 0, time.Second, 2*time.Second),
-		PauseTimeout: oneOf(r, 0, 0, 6*time.Second),
+		SuspectAfter: oneOf(r, 0, 0, 200*time.Millisecond),
 		MaxAge:       oneOf(r, 0, 0, 0, 10*time.Second, time.Minute),
 	}
 }

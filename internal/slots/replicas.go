@@ -3,6 +3,9 @@ package slots
 import (
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/health"
 )
 
 // Replica returns the replica for commands of the slot, or that of commands without a
@@ -32,12 +35,19 @@ func (t *Table[N]) Replica(slot int32, avoid []N) (none N) {
 }
 
 // replicaOf chooses among the replicas of the i-th primary. Slots are shared out among
-// those of one zone.
+// those of one zone. A replica that is much slower than another one is passed over.
 func (t *Table[N]) replicaOf(i, slot int, avoid []N) (none N) {
+	best := time.Duration(0)
+	for _, n := range t.Replicas[i] {
+		if took := n.ReplyTime(); took > 0 && (best == 0 || took < best) && isReadable(n, avoid) {
+			best = took
+		}
+	}
 	near := t.near[i]
 	for _, replicas := range [...][]N{t.Replicas[i][:near], t.Replicas[i][near:]} {
 		for k := range replicas {
-			if n := replicas[(slot+k)%len(replicas)]; isReadable(n, avoid) {
+			n := replicas[(slot+k)%len(replicas)]
+			if isReadable(n, avoid) && !health.Slow(n.ReplyTime(), best) {
 				return n
 			}
 		}

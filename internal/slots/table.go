@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // NoOwner marks a slot that no node serves in a table of owners.
@@ -17,6 +18,7 @@ type Node interface {
 	comparable // the zero value is none
 	Addr() string
 	Answers(primary bool) bool // as far as is known, commands for a primary or those for a replica
+	ReplyTime() time.Duration  // of commands for a replica; 0: unknown
 }
 
 // A Table is which node owns which slot, at one moment: the map in use, and what MOVED has

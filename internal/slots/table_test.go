@@ -2,6 +2,7 @@ package slots
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -10,10 +11,12 @@ import (
 type server struct {
 	addr string
 	down bool
+	took time.Duration
 }
 
-func (s *server) Addr() string      { return s.addr }
-func (s *server) Answers(bool) bool { return !s.down }
+func (s *server) Addr() string             { return s.addr }
+func (s *server) Answers(bool) bool        { return !s.down }
+func (s *server) ReplyTime() time.Duration { return s.took }
 
 // TestSettle: commands without a key stay with their node and replica as long as
 // the map has them.
@@ -107,5 +110,36 @@ func TestReplicaOfASlot(t *testing.T) {
 	}
 	for _, addr := range []string{"a", "b", "c"} {
 		require.InDelta(t, Count/3, share[addr], 1)
+	}
+}
+
+// TestSlowReplica: a replica that is much slower than another one is passed over, also for one that is not
+// near. Unknown reply times are good.
+func TestSlowReplica(t *testing.T) {
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		took  [3]time.Duration // of a and b, which are near, and c
+		avoid bool             // b
+		want  string
+	}{
+		"unknown":           {[3]time.Duration{}, false, "a"},
+		"as usual":          {[3]time.Duration{ms, ms, ms}, false, "a"},
+		"slow":              {[3]time.Duration{10 * ms, ms, ms}, false, "b"},
+		"and b has failed":  {[3]time.Duration{10 * ms, ms, ms}, true, "c"},
+		"the near are slow": {[3]time.Duration{10 * ms, 10 * ms, ms}, false, "c"},
+		"all are":           {[3]time.Duration{10 * ms, 10 * ms, 9 * ms}, false, "a"},
+		"others unknown":    {[3]time.Duration{10 * ms, 0, 0}, false, "a"},
+		"what has failed is nothing to compare with": {[3]time.Duration{10 * ms, ms, 10 * ms}, true, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nodes := map[string]*server{"p": {addr: "p"}, "a": {addr: "a", took: c.took[0]}, "b": {addr: "b", took: c.took[1]}, "c": {addr: "c", took: c.took[2]}}
+			r := Range{First: 0, Last: Count - 1, Nodes: []NodeAddr{{Addr: "p"}, {Addr: "a", Near: true}, {Addr: "b", Near: true}, {Addr: "c"}}}
+			table := NewTable(NewMap([]Range{r}, NodesReply{}), func(addr string) *server { return nodes[addr] })
+			var avoid []*server
+			if c.avoid {
+				avoid = append(avoid, nodes["b"])
+			}
+			require.Equal(t, c.want, table.Replica(0, avoid).addr)
+		})
 	}
 }

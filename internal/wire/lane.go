@@ -53,19 +53,20 @@ type Lane struct {
 	errorReplies *ErrorCount // nil: nobody counts
 	maxQueued    int         // bytes of wbuf beyond which Enqueue refuses a batch
 
-	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
-	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
-	grown     atomic.Bool           // rbuf is larger than it was; set by the reader
-	leaving   atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	armed     atomic.Bool           // the next batch is to be timed, see RoundTrip
-	roundTrip atomic.Int64          // how long the batch took that was timed last, in nanoseconds
-	shortest  atomic.Int64          // the shortest of these round trips; 0 before there is one
-	restedAt  atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
+	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu
+	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
+	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
+	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
+	armed    atomic.Bool           // the next batch is to be timed, see Answered
+	usual    atomic.Int64          // the usual reply time, in nanoseconds; 0 before there is one
+	shortest atomic.Int64          // the shortest reply time; 0 before there is one
+	restedAt atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
 	wbuf     []byte // what is to be written next
 	queued   uint64 // bytes of the stream that were enqueued
+	taken    uint64 // batches that were enqueued
 	handed   uint64 // bytes of the stream that were handed to the socket
 	waiting  int    // batches in wbuf
 	writing  bool   // somebody has the role of the writer
@@ -126,13 +127,6 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 // only fill the socket's buffer do not count: they fit although the server has stopped.
 func (l *Lane) Progress() uint64 { return l.progress.Load() }
 
-// Unread reports whether bytes of the server wait to be read. It asks the socket; where that cannot
-// be asked, it is false.
-func (l *Lane) Unread() bool {
-	next, err := l.outlet().ended()
-	return next != 0 && err == nil
-}
-
 // outlet returns what takes the bytes that leave, below TLS or not.
 func (l *Lane) outlet() outlet {
 	if l.secure != nil {
@@ -179,6 +173,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 		l.tail.next = b
 	}
 	l.tail = b
+	l.taken++
 	l.gauge.InFlight.Add(1)
 	if l.armed.Load() {
 		l.armed.Store(false)

@@ -23,9 +23,6 @@ func (l *Lane) readOnce() (batches int, err error) {
 		if batches, bad = l.deliver(l.rbuf[:n], err); bad != nil {
 			return batches, bad
 		}
-		if large := l.framer.Size() >= largeReply; large != l.gauge.LargeReply.Load() {
-			l.gauge.LargeReply.Store(large)
-		}
 		if n == len(l.rbuf) && n < maxReadBuffer {
 			l.rbuf = make([]byte, 2*n)
 			l.grown.Store(true)

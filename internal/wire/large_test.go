@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // Replies of all sizes and kinds, in pieces of all sizes: each batch has exactly
@@ -113,38 +111,4 @@ func TestAbandonedInALargeReply(t *testing.T) {
 		until(t, "the lane has done with it", func() bool { return l.InFlight() == 0 })
 	}
 	require.NoError(t, l.Err())
-}
-
-// While a large reply arrives on a lane, FirstFit takes another one.
-func TestFirstFitAvoidsLargeReplies(t *testing.T) {
-	for name, header := range map[string]string{"bulk": "$300000\r\n", "elements": "*60000\r\n"} {
-		release := make(chan struct{})
-		rest := strings.Repeat("x", 150_000) + "\r\n"
-		half := header + strings.Repeat("x", 150_000)
-		if name == "elements" {
-			rest = strings.Repeat(":123\r\n", 30_000)
-			half = header + rest
-		}
-		addr := scripted(t, func(p *peer) {
-			if p.take(1) {
-				p.send(half)
-				<-release
-				p.send(rest)
-			}
-			_, _ = p.command()
-		})
-		held := dial(t, addr)
-		set := NewLanes([]*Lane{held, dial(t, scripted(t, (*peer).echo))}, new(atomic.Uint32))
-		require.Equal(t, 0, lanes.FirstFit(set.Set, -1), name)
-		b := newTrip([]string{"GET", "1"})
-		done := start(within(t, patience), held, b)
-		until(t, "half of the reply is there", func() bool { return set.LargeReply(0) })
-		require.Equal(t, 1, lanes.FirstFit(set.Set, -1), name)
-		require.Equal(t, 0, lanes.FirstFit(NewLanes(set.lanes[:1], new(atomic.Uint32)).Set, -1), "there is no other")
-		close(release)
-		await(t, "the reply", done)
-		require.Equal(t, []string{half + rest}, b.texts())
-		until(t, "the reply is over", func() bool { return !set.LargeReply(0) })
-		require.Equal(t, 0, lanes.FirstFit(set.Set, -1), name)
-	}
 }

@@ -32,8 +32,7 @@ const (
 	endPatience = 100 * time.Millisecond
 
 	// LongestPause is how long a server that is well may take no bytes: a graceful failover
-	// makes writers wait for up to five seconds. It is the default of a pool's PauseTimeout,
-	// and the least time after which the kernel ends a connection whose bytes the other side
+	// makes writers wait for up to five seconds. It is the least time after which the kernel ends a connection whose bytes the other side
 	// does not acknowledge. Linux also counts the time in which the other side acknowledges
 	// probes and has no room.
 	LongestPause = 10 * time.Second
@@ -54,6 +53,9 @@ const (
 	gatherFrom = 16
 	gatherPart = 4
 
+	// A reply time that is longer than usual changes the usual one by one part in replyShare.
+	replyShare = 8
+
 	// unlimited is more batches, or bytes, than there may be.
 	unlimited = math.MaxInt32
 )
@@ -72,10 +74,6 @@ const (
 	// growAtOnce is how far a batch's memory grows at a time for what a reply says it will
 	// be, or else as much as has arrived: a length is only a claim.
 	growAtOnce = 1 << 20
-
-	// largeReply is how large a reply is that others should not queue behind if they have
-	// the choice.
-	largeReply = 64 << 10
 
 	// writePiece is what the write timeout is for.
 	writePiece = 64 << 10

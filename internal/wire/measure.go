@@ -84,22 +84,31 @@ var epoch = time.Now()
 // costs half of what time.Now does, which reads two clocks.
 func Now() time.Duration { return time.Since(epoch) }
 
-// How long a lane's round trips take is measured by one batch now and then, when
-// somebody has asked for it: to read the clock for each would cost more than to
-// enqueue it.
+// How long a lane's replies take is measured by one batch now and then, when somebody has
+// asked for it: to read the clock for each would cost more than to enqueue it.
 
-// RoundTrip returns how long the batch took that was timed last, from its being enqueued to its last
-// reply; 0 if none was since RoundTrip was last called. It makes the lane time the next batch that it
-// takes. It is for the lane's owner.
-func (l *Lane) RoundTrip() time.Duration {
+// Answered returns how many batches have ended, and how long they usually take from their being enqueued to
+// their last reply; 0 if none was timed yet. It makes the lane time the next batch that it takes.
+//
+// A shorter time than usual is the usual one from now on: the connection can do it. A longer one may
+// be that of one slow command, and changes it by an eighth of the difference.
+func (l *Lane) Answered() (batches uint64, usual time.Duration) {
 	l.armed.Store(true)
-	return time.Duration(l.roundTrip.Swap(0))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.taken - uint64(l.gauge.InFlight.Load()), time.Duration(l.usual.Load())
 }
+
+// ForgetReplyTime makes the usual time unknown, after commands that took as long as their user liked.
+func (l *Lane) ForgetReplyTime() { l.usual.Store(0) }
 
 // stopClock notes how long the batch took, which has all its replies.
 func (l *Lane) stopClock(b *Batch) {
 	took := max(1, int64(Now()-b.began))
-	l.roundTrip.Store(took)
+	if usual := l.usual.Load(); usual != 0 && took > usual {
+		took = usual + (took-usual)/replyShare
+	}
+	l.usual.Store(took)
 	if s := l.shortest.Load(); s == 0 || took < s {
 		l.shortest.Store(took)
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// TestTripIsTimedWhenAskedFor: the first batch after Trip, and no other, for as
-// long as it takes, whether its caller stays or not.
-func TestTripIsTimedWhenAskedFor(t *testing.T) {
+// TestAnswered: one batch is timed after each look, for as long as it takes, whether its caller stays or not. A
+// shorter time counts at once, a longer one by an eighth.
+func TestAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const latency = 30 * time.Millisecond
+		latency := 32 * time.Millisecond
 		d := pipeDialer(t, func(p *peer) {
 			for {
 				if _, err := p.command(); err != nil {
@@ -28,22 +28,32 @@ func TestTripIsTimedWhenAskedFor(t *testing.T) {
 			}
 		})
 		l := dialWith(t, d, "server:1", noEvents{})
+		told := func(batches uint64, usual time.Duration) {
+			t.Helper()
+			b, u := l.Answered()
+			require.Equal(t, batches, b)
+			require.Equal(t, usual, u)
+		}
 		require.NoError(t, l.ping(t))
-		require.Zero(t, l.RoundTrip(), "nobody had asked for it")
-		require.Zero(t, l.RoundTrip(), "no batch since")
+		told(1, 0) // nobody had asked for it
 		require.NoError(t, l.ping(t))
-		time.Sleep(time.Second)
-		require.Equal(t, latency, l.RoundTrip())
-		require.Zero(t, l.RoundTrip(), "it was told")
+		told(2, 32*time.Millisecond)
+		latency = 40 * time.Millisecond
+		require.NoError(t, l.ping(t))
+		latency = 10 * time.Millisecond
+		require.NoError(t, l.ping(t)) // is not timed
+		told(4, 33*time.Millisecond)
 
 		ctx, cancel := context.WithTimeout(t.Context(), latency/2)
 		defer cancel()
 		b := newTrip([]string{"PING"})
 		RoundTrip(ctx, l, b)
 		require.ErrorIs(t, b.err, context.DeadlineExceeded)
-		require.Zero(t, l.RoundTrip(), "it is not complete")
+		told(4, 33*time.Millisecond)
 		time.Sleep(time.Second)
-		require.Equal(t, latency, l.RoundTrip())
+		told(5, latency)
+		l.ForgetReplyTime()
+		told(5, 0)
 	})
 }
 
@@ -80,7 +90,7 @@ func TestShortestTrip(t *testing.T) {
 	require.Zero(t, l.shortest.Load())
 	for range 20 {
 		before := l.shortest.Load()
-		l.RoundTrip()
+		l.Answered()
 		b := newTrip([]string{"PING"})
 		RoundTrip(context.Background(), l, b)
 		after := l.shortest.Load()

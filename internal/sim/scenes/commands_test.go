@@ -79,7 +79,7 @@ func TestSmallBesideLarge(t *testing.T) {
 	})
 }
 
-// TestUpload: a value that takes longer than PauseTimeout for its way is no silence.
+// TestUpload: a value that takes longer than 10 s for its way is no silence.
 func TestUpload(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
@@ -122,7 +122,6 @@ func TestUsersWait(t *testing.T) {
 		s.do(10*time.Second, radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "6.5")).ok(6600 * time.Millisecond)
 		s.node(0).PauseWrites(4900 * time.Millisecond)
 		together(2, func(i int) { s.incr(10*time.Second, s.key(0, i)).ok(5 * time.Second) })()
-		require.Zero(s, s.stats(0).Closes[redislanes.CloseStalled])
 	})
 }
 

@@ -26,10 +26,10 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 const (
-	trip   = 500 * time.Microsecond // a round trip
-	soon   = 20 * time.Millisecond  // more than a call takes that waits for nothing
-	window = time.Second            // Config.RetryWindow
-	known  = 600 * time.Millisecond // until a silent server is known to be: two silences of 250 ms
+	trip   = 500 * time.Microsecond  // a round trip
+	soon   = 20 * time.Millisecond   // more than a call takes that waits for nothing
+	window = time.Second             // Config.RetryWindow
+	known  = 1100 * time.Millisecond // until a silent server is known to be: two silences of 0.5 s
 )
 
 // A stage is a cluster of three primaries with a replica each, and a client.
