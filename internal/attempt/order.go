@@ -3,7 +3,6 @@ package attempt
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -73,8 +72,6 @@ func Order(all []Command) {
 // joins decides for an EXPIRE by what becomes of the command on its key.
 func (c *Command) joins(head *Command, ran, wrote later) {
 	switch {
-	case head.Reads: // which makes no key that might live forever
-		c.stopBehind(ran, wrote)
 	case head.Step.Again() && !c.Step.Again():
 		c.Early, c.Along = c.Step == Ran, c.Step == Stands
 		c.Step = head.Step
@@ -133,34 +130,27 @@ func EachKey(encoded []byte, f func(key string)) {
 	}
 }
 
-// unaware has the commands whose effect and reply do not depend on the time to live of their key. They
-// may run after the EXPIRE that is behind them in the request. Others may not: TTL and scripts may read it, COPY and RENAME take it along, PERSIST takes it away. Nobody knows what a module's command does.
-var unaware = func() map[string]bool {
-	m := make(map[string]bool)
-	for name := range strings.FieldsSeq(`APPEND BITFIELD DECR DECRBY GEOADD GETSET HDEL HINCRBY HINCRBYFLOAT HMSET HSET HSETNX
-		INCR INCRBY INCRBYFLOAT LPUSH LPUSHX PFADD RPUSH RPUSHX SADD SET SETBIT SETNX SETRANGE SREM XADD ZADD ZINCRBY ZREM
-		EXISTS GET GETBIT GETRANGE HEXISTS HGET HGETALL HLEN HMGET LINDEX LLEN LRANGE SCARD SISMEMBER SMEMBERS STRLEN
-		ZCARD ZCOUNT ZRANGE ZRANGEBYSCORE ZRANK ZSCORE`) {
-		m[name] = true
-	}
-	return m
-}()
-
-// SetsExpiry reports whether the command only sets the time to live of the key of the command before it,
-// and that command may run after it. EXPIREAT does not count, since it may delete the key. Nor does
-// EXPIRE with a time of 0 or less, which deletes it.
+// SetsExpiry reports whether the command only sets the time to live of the one key that the command
+// before it writes to. EXPIREAT does not count, since it may delete the key. Nor does EXPIRE with a time
+// of 0 or less, which deletes it.
 func SetsExpiry(encoded, before []byte) bool {
 	name, ok := resp.Argument(encoded, 0)
-	if !ok || !isExpire(name) || !unaware[command.Of(before).Name()] {
-		return false
-	}
-	key, ok := resp.Argument(encoded, 1)
-	other, also := resp.Argument(before, 1)
-	if !ok || !also || !bytes.Equal(key, other) {
+	if !ok || !isExpire(name) {
 		return false
 	}
 	end, ok := resp.Argument(encoded, 2)
-	return ok && len(end) > 0 && '1' <= end[0] && end[0] <= '9'
+	if !ok || len(end) == 0 || end[0] < '1' || '9' < end[0] {
+		return false
+	}
+	cmd := command.Of(before)
+	if !cmd.Known() || cmd.Traits()&(command.ReadOnly|command.MayWrite) != 0 {
+		return false
+	}
+	own, _ := resp.Argument(encoded, 1)
+	keys := cmd.Keys()
+	key, ok := keys.Next()
+	_, several := keys.Next()
+	return ok && !several && bytes.Equal(key, own)
 }
 
 // isExpire tells EXPIRE and PEXPIRE, in any case.
