@@ -20,6 +20,7 @@ func networkKinds() []kind {
 		{name: "cut", weight: 3, least: tick, most: tick, begin: cut},
 		{name: "cut at a byte", weight: 5, least: 100 * time.Millisecond, most: 5 * time.Second, begin: cutAtByte},
 		{name: "half open", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, begin: halfOpen},
+		{name: "slow connection", weight: 4, least: 200 * time.Millisecond, most: 12 * time.Second, begin: slowConnection},
 		{name: "refusal", weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
 		{name: "gone", weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: cutOff(simnet.Conditions{Refuse: true})},
 		{name: "unreachable", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: cutOff(simnet.Conditions{Blackhole: true})},
@@ -74,6 +75,11 @@ func cutAtByte(w *world, f Fault) func() {
 func halfOpen(w *world, f Fault) func() {
 	w.net.Vanish(us, w.host(f), oneOf(f.draws(), 0.5, 1))
 	return func() { w.net.Cut(us, w.host(f), 1) }
+}
+
+// slowConnection makes replies late on one connection, while all others are well.
+func slowConnection(w *world, f Fault) func() {
+	return w.net.SlowUsed(us, w.host(f), time.Duration(1+f.With%uint64(2*time.Second)))
 }
 
 // cutOff cuts the connections of a host and imposes the conditions on it.

@@ -85,6 +85,10 @@ func (n *Node) RefuseDials() { n.impose(simnet.Conditions{Refuse: true}) }
 // Delay makes all bytes travel longer, in each direction.
 func (n *Node) Delay(by time.Duration) { n.impose(simnet.Conditions{Latency: by}) }
 
+// DelayOne makes replies travel longer on one open connection, that which was used last, while all others are
+// well: as on a bad path, or through a balancer with one slow worker.
+func (n *Node) DelayOne(by time.Duration) { n.lastsUntilHealed(n.c.net.SlowUsed("", n.Addr(), by)) }
+
 // CutReplies resets each connection, open or new, when so many more bytes of replies have
 // arrived: commands run, and their replies are lost.
 func (n *Node) CutReplies(after int) { n.impose(simnet.Conditions{CutToClient: max(after, 1)}) }
@@ -118,7 +122,10 @@ func (n *Node) Refuse(command, text string, times int) {
 func (n *Node) PauseWrites(d time.Duration) { n.model.Pause(d, false) }
 
 func (n *Node) impose(conditions simnet.Conditions) {
-	lift := n.c.net.Impose("", n.Addr(), conditions)
+	n.lastsUntilHealed(n.c.net.Impose("", n.Addr(), conditions))
+}
+
+func (n *Node) lastsUntilHealed(lift func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.lifts = append(n.lifts, lift)

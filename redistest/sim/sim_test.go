@@ -91,6 +91,7 @@ func TestFaults(t *testing.T) {
 		"isolated":    {(*Node).Isolate, timeout, "deadline"},
 		"refused":     {(*Node).RefuseDials, ":1", "refused"},
 		"delayed":     {func(n *Node) { n.Delay(300 * time.Millisecond) }, ":1", ":2"},
+		"one slow":    {func(n *Node) { n.DelayOne(2 * time.Second) }, timeout, ":2"},
 		"replies cut": {func(n *Node) { n.CutReplies(1) }, "reset", "reset"},
 		"cut":         {(*Node).Cut, "reset", ":1"},
 		"silent":      {(*Node).CutSilently, timeout, ":1"},

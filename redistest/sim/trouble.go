@@ -65,6 +65,11 @@ var troubles = []func(c *Cluster, n *Node, r *rand.Rand) string{
 		return fmt.Sprintf("delayed by %v", by.Round(time.Millisecond))
 	},
 	func(_ *Cluster, n *Node, r *rand.Rand) string {
+		by := time.Duration(r.Int64N(int64(2 * time.Second)))
+		n.DelayOne(by)
+		return fmt.Sprintf("one connection delayed by %v", by.Round(time.Millisecond))
+	},
+	func(_ *Cluster, n *Node, r *rand.Rand) string {
 		after := 1 + r.IntN(200)
 		n.CutReplies(after)
 		return fmt.Sprintf("replies cut after %d bytes", after)

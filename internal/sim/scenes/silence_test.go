@@ -78,6 +78,16 @@ func TestLaneWithoutServer(t *testing.T) {
 	})
 }
 
+// TestSlowConnection: replies on one connection are late. At most five calls fail, all of them soon.
+func TestSlowConnection(t *testing.T) {
+	scenes(t, map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}}, func(s *stage) {
+		s.warm()
+		defer s.net.SlowUsed("client", s.node(0).Addr(), 2*time.Second)()
+		s.repeat(25*time.Millisecond, 5*time.Millisecond, func() { go s.incr(100*time.Millisecond, s.key(0, 0)) })
+		s.repeat(10*time.Second, 5*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)).ok(soon) })
+	})
+}
+
 // TestBackFromSilence: soon after the first reply of a node that was silent, calls are let through again.
 func TestBackFromSilence(t *testing.T) {
 	scenes(t, map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 2})}}, func(s *stage) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Network connects diallers with hosts. [New] makes it. Its methods, and those
@@ -128,11 +129,22 @@ func (n *Network) CutUsed(from, addr string) {
 	}
 }
 
+// SlowUsed makes bytes to the dialler travel longer on that connection, while all others are well. The result
+// lifts that, also if the connection has ended.
+func (n *Network) SlowUsed(from, addr string, by time.Duration) (lift func()) {
+	w := n.lastUsed(from, addr)
+	if w == nil {
+		return func() {}
+	}
+	w.delay(by)
+	return func() { w.delay(0) }
+}
+
 func (n *Network) lastUsed(from, addr string) (last *wire) {
 	at := int64(0)
 	for _, w := range n.chosen(from, addr, 1) {
 		w.mu.Lock()
-		if !w.toClient.deaf && w.used > at {
+		if !w.toClient.deaf && w.used >= at {
 			last, at = w, w.used
 		}
 		w.mu.Unlock()

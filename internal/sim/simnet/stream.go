@@ -263,6 +263,9 @@ func (s *stream) arrivalLocked(now int64, n int) int64 {
 		at = s.busy
 	}
 	at += int64(c.Latency)
+	if s.way == ToClient {
+		at += s.wire.late
+	}
 	if c.Jitter > 0 {
 		at += int64(s.wire.jitter.Uint64() % uint64(c.Jitter))
 	}

@@ -23,6 +23,7 @@ type wire struct {
 	luck       rand.PCG
 	hangUp     *time.Timer
 	used       int64 // when the dialler wrote last
+	late       int64 // nanoseconds by which bytes to the client travel longer than on other wires
 }
 
 func newWire(n *Network, from string, h *Host, l *link, near address, seed uint64) *wire {
@@ -90,6 +91,13 @@ func (w *wire) vanish() {
 	w.toClient.loseLocked(now)
 	w.toServer.rst, w.toServer.forced = min(w.toServer.rst, now), true
 	w.pokeLocked(now)
+}
+
+// delay makes bytes to the client travel longer by so much.
+func (w *wire) delay(by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = int64(by)
 }
 
 // chance returns a number from [0, 1), of which each connection has its own row.
