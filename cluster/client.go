@@ -10,12 +10,16 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Client sends commands to the nodes of a Redis Cluster. Make it with
 // [New], or with [Config.New] if it needs settings. All methods are safe for concurrent use. On a
 // Client that New has not made, methods return an error, and Addr, Primary and Stats panic.
-type Client engine.Client // pipeline and limit convert it; the methods of engine.Client are no part of it
+type Client client
+
+// A client is converted by packages pipeline and limit.
+type client = engine.Client
 
 var (
 	_ radix.Client      = (*Client)(nil)
@@ -64,7 +68,7 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // ([redislanes.ErrRefused]) even if its receiver accepts errors as values. Other errors of the
 // server are values for such a receiver.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
-	return c.engine().Do(ctx, action)
+	return perform(ctx, c.engine(), action, engine.How{})
 }
 
 // Cmd sends one command and follows redirects. It returns the reply, or the error as a
@@ -102,34 +106,12 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // Commands without a key go to a replica unless they are scripts or PUBLISH, so SCRIPT LOAD and
 // CONFIG SET take effect there. Functions of radix.WithConn run on the replica whatever they do.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
-	return c.engine().DoSecondary(ctx, action)
-}
-
-// Clients returns a client for each node, by the primary's address; part of
-// radix.MultiClient. They do not follow redirects, nor retry anything, and closing them does
-// nothing. They refuse what [Client.Do] refuses. A failure on one of them asks for a new
-// map of the slots, so a later call of Clients leaves out nodes that have left.
-func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
-
-// ForEachPrimary calls f for each primary of the map in use, all at once, and returns when
-// all calls have returned. It is for commands that are not about keys, such as SCRIPT LOAD,
-// DBSIZE, FLUSHALL and CONFIG SET. The error joins those of f, each with the address of its
-// node. The node that f gets does not follow redirects, nor retry anything, and closing it does
-// nothing. f must be safe for concurrent use. A panic in it becomes an error.
-//
-// A node that joins meanwhile is missed. Call [Client.Sync] first to have the newest map.
-func (c *Client) ForEachPrimary(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
-	return c.engine().ForEachPrimary(ctx, f)
-}
-
-// ForEachReplica is [Client.ForEachPrimary] for replicas.
-func (c *Client) ForEachReplica(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
-	return c.engine().ForEachReplica(ctx, f)
+	return perform(ctx, c.engine(), action, engine.How{Replicas: true})
 }
 
 // Addr returns the first of the addresses that New was given; part of
 // radix.Client.
-func (c *Client) Addr() net.Addr { return c.engine().Addr() }
+func (c *Client) Addr() net.Addr { return wire.NetAddr(c.engine().Seed()) }
 
 // Primary returns the address of the node that owns the slot, as far as the
 // client knows; "" if none does.

@@ -18,10 +18,8 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // A lostReply is a world of one node that runs the first command of a name and then cuts all
@@ -218,101 +216,21 @@ func TestDoubtfulCommandsKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// repeatable is an action on a connection of its own that may be performed twice.
-type repeatable struct{ radix.Action }
-
-func (r repeatable) Properties() radix.ActionProperties {
-	return radix.ActionProperties{Keys: r.Action.Properties().Keys, CanRetry: true}
-}
-
-// TestDoubtAboutADedicatedAction: an action that may be performed twice has run a command when the server
-// redirects its next one, and the next try does not come about. If it has written, to say that it was not
-// sent would be a lie; if it has only read, it is the truth.
-func TestDoubtAboutADedicatedAction(t *testing.T) {
-	for first, lost := range map[string]bool{"INCR": true, "GET": false} {
-		for _, met := range []string{"no connection", "LOADING"} {
-			t.Run(first+", "+met, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					key := keyOf(0, 2)
-					w := newWorld(func(addr string, cmd []string) string {
-						switch {
-						case addr == nodeB:
-							return "-LOADING Redis is loading\r\n"
-						case cmd[0] == "LPUSH":
-							return fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot(key), nodeB)
-						}
-						return one
-					}, nodeA, nodeB)
-					client := w.open(t, cluster.Config{RefreshEvery: -1})
-					w.set(func() { w.dead[nodeB] = met == "no connection" })
-					tries := 0
-					err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-						tries++
-						if err := conn.Do(ctx, radix.Cmd(nil, first, key)); err != nil {
-							return err
-						}
-						return conn.Do(ctx, radix.Cmd(nil, "LPUSH", key, "v"))
-					})})
-					if met == "LOADING" {
-						require.Greater(t, tries, 1)
-					}
-					if lost {
-						requireUnknown(t, err, map[string]string{"LOADING": "-LOADING ", "no connection": ""}[met])
-					} else {
-						require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
-					}
-				})
-			})
-		}
-	}
-}
-
-// TestAnActionThatWroteFollowsRedirectsOnly: CanRetry says that an action may be performed again where a
-// redirect points, as in radix. After any other refusal, an action that has written would write again for
-// as long as the refusal lasts.
-func TestAnActionThatWroteFollowsRedirectsOnly(t *testing.T) {
-	for first, repeated := range map[string]bool{"INCR": false, "GET": true} {
-		for _, refusal := range []string{"TRYAGAIN x", "LOADING x", "READONLY x", "NOREPLICAS x"} {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(_ string, cmd []string) string {
-					if cmd[0] == "LPUSH" {
-						return "-" + refusal + "\r\n"
-					}
-					return one
-				}, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				tries := 0
-				err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-					tries++
-					if err := conn.Do(ctx, radix.Cmd(nil, first, "k")); err != nil {
-						return err
-					}
-					return conn.Do(ctx, radix.Cmd(nil, "LPUSH", "k", "v"))
-				})})
-				require.ErrorIs(t, err, redislanes.ErrRefused)
-				require.Equal(t, repeated, tries > 1, "%s, then %s: %d tries", first, refusal, tries)
-			})
-		}
-	}
-	t.Run("it may have written", func(t *testing.T) {
+// TestAFunctionIsCalledOnce: whatever becomes of its commands, the function decides whether to try again.
+func TestAFunctionIsCalledOnce(t *testing.T) {
+	for _, refusal := range []string{"MOVED 7629 " + nodeB, "ASK 7629 " + nodeB, "TRYAGAIN x", "LOADING x", "READONLY x", "NOREPLICAS x"} {
 		synctest.Test(t, func(t *testing.T) {
-			redis := sim.Start(t, sim.Config{})
-			client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}, redis.Addrs())
-			owner := redis.Owner("k")
-			tries := 0
-			err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-				tries++
-				owner.PauseWrites(20 * time.Millisecond)
-				short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-				defer cancel()
-				require.ErrorIs(t, conn.Do(short, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
-				owner.Refuse("lpush", "LOADING Redis is loading the dataset in memory", 1)
-				return conn.Do(ctx, radix.Cmd(nil, "LPUSH", "list{k}", "v"))
-			})})
-			require.ErrorIs(t, err, redislanes.ErrRefused)
-			require.Equal(t, 1, tries)
+			w := newWorld(func(string, []string) string { return "-" + refusal + "\r\n" }, nodeA)
+			client := w.open(t, cluster.Config{RefreshEvery: -1})
+			calls := 0
+			err := client.Do(soon(t, 5*time.Second), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				calls++
+				return conn.Do(ctx, radix.Cmd(nil, "LPUSH", "k", "v"))
+			}))
+			require.ErrorIs(t, err, redislanes.ErrRefused, refusal)
+			require.Equal(t, 1, calls, refusal)
 		})
-	})
+	}
 }
 
 // TestLostReplies stalls the only server until its connections are given up.

@@ -104,7 +104,7 @@ var sidePaths = map[string]sidePath{
 	"ForEachReplica":                      {nil, onReplicaB(cmd("PING")), true},
 	"Clients":                             {nil, onB(cmd("PING")), true},
 	"Clients, MOVED":                      {replies(movedB), onB(incrB), true},
-	"Clients, MOVED as a value":           {replies(movedB), onB(raw("INCR", keyB)), false},
+	"Clients, MOVED as a value":           {replies(movedB), onB(raw("INCR", keyB)), true},
 	"Clients, READONLY":                   {replies("-READONLY You can't write against a read only replica.\r\n"), onB(incrB), true},
 	"Clients, CLUSTERDOWN":                {replies("-CLUSTERDOWN The cluster is down\r\n"), onB(incrB), true},
 	"Clients, unknown":                    {replies(hangsUp), onB(incrB), true},

@@ -118,16 +118,16 @@ func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
 	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
 	require.NoError(t, real.MigrateKeys(ctx, slot, to, tag+"list"))
 	requireNext(ctx, t, asked, tag)
-	transaction := transaction{key: tag + "n"}
-	require.NoError(t, asked.Do(ctx, &transaction))
-	require.Equal(t, []int64{1, 2}, transaction.results)
+	results, err := incrTwice(ctx, asked, tag+"n")
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 2}, results)
 	require.NotZero(t, asked.Stats().Ask)
 
 	require.NoError(t, real.MigrateSlotFinish(ctx, slot, to))
 	requireNext(ctx, t, movedDedicated, tag)
-	transaction.results = nil
-	require.NoError(t, movedShared.Do(ctx, &transaction))
-	require.Equal(t, []int64{3, 4}, transaction.results)
+	results, err = incrTwice(ctx, movedShared, tag+"n")
+	require.NoError(t, err)
+	require.Equal(t, []int64{3, 4}, results)
 	require.NotZero(t, movedDedicated.Stats().Moved)
 }
 
@@ -142,25 +142,11 @@ func requireNext(ctx context.Context, t *testing.T, client *cluster.Client, tag 
 	require.Equal(t, "$1\r\n", string(moved[:min(4, len(moved))]), "%q", moved)
 }
 
-// A transaction increments its key twice, on a connection of its own. It may be
-// performed again.
-type transaction struct {
-	key     string
-	results []int64
-}
-
-func (x *transaction) Properties() radix.ActionProperties {
-	return radix.ActionProperties{Keys: []string{x.key}, CanRetry: true}
-}
-
-func (x *transaction) Perform(ctx context.Context, conn radix.Conn) error {
-	var raw resp3.RawMessage
-	for _, command := range [][]string{{"WATCH", x.key}, {"MULTI"}, {"INCR", x.key}, {"INCR", x.key}} {
-		if err := conn.Do(ctx, radix.Cmd(&raw, command[0], command[1:]...)); err != nil {
-			return err
-		}
-	}
-	return conn.Do(ctx, radix.Cmd(&x.results, "EXEC"))
+// incrTwice increments the key twice in a transaction.
+func incrTwice(ctx context.Context, client *cluster.Client, key string) (results []int64, err error) {
+	incr := func() radix.Action { return radix.Cmd(nil, "INCR", key) }
+	err = client.Do(ctx, radixPipeline(radix.Cmd(nil, "MULTI"), incr(), incr(), radix.Cmd(&results, "EXEC")))
+	return results, err
 }
 
 // TestASKIsForOneKey: a slot is on its way, and one of two keys has been moved. The command on the

@@ -1,11 +1,16 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
+	"strings"
 
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A Reply is the reply to one command, or its error. [Client.Cmd] and pipelines return it. A
@@ -20,7 +25,10 @@ import (
 //
 // A Reply of Client.Cmd may be read by many goroutines. A pipeline's Reply follows the
 // pipeline's rule for concurrent use.
-type Reply engine.Reply // pipeline converts it
+type Reply reply
+
+// A reply is converted by package pipeline.
+type reply = engine.Reply
 
 // Idempotent marks a pipeline's command as one that may run twice without harm. If its outcome is
 // unknown, it is sent again. If the repeat fails, the outcome stays unknown
@@ -76,7 +84,31 @@ func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
 // To find it, decode into a radix.Tuple, for which Into returns the first error, or into a
 // []resp3.RawMessage, in which it begins with '-'.
 // A map or set of RESP3 needs a receiver such as map[string]any: radix has no type for it in an any.
-func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
+func (r Reply) Into(into any) error {
+	raw, err := engine.Reply(r).Raw()
+	if err != nil {
+		return err
+	}
+	if ints, ok := into.(*[]int64); ok && ints != nil { // what most scripts reply, without reflection
+		if all, ok := resp.AppendInts((*ints)[:0], raw); ok {
+			*ints = all
+			return nil
+		}
+	}
+	if v := reflect.ValueOf(into); v.Kind() == reflect.Pointer && v.IsNil() {
+		return engine.Reply(r).Misfit(raw, fmt.Sprintf("a nil %T", into), errors.New("the pointer is nil"))
+	}
+	if len(raw) > 0 && strings.IndexByte("*%~", raw[0]) >= 0 {
+		makePointers(reflect.ValueOf(into))
+	}
+	switch err := bridge.Unmarshal(raw, into); {
+	case err != nil:
+		return engine.Reply(r).Undecodable(err)
+	case !fits(raw, into):
+		return engine.Reply(r).Misfit(raw, fmt.Sprintf("%T", into), strconv.ErrRange)
+	}
+	return nil
+}
 
 // Node returns the address of the node that ran the command, "" if the command failed.
 func (r Reply) Node() string { return engine.Reply(r).Node() }
@@ -111,4 +143,33 @@ func As[T any](r Reply) (T, error) {
 		return none, err
 	}
 	return value, nil
+}
+
+// makePointers gives the nil pointers that v leads to values. radix does so for all replies but
+// arrays, maps and sets.
+func makePointers(v reflect.Value) {
+	for ; v.Kind() == reflect.Pointer && !v.IsNil(); v = v.Elem() {
+		if to := v.Elem(); to.Kind() == reflect.Pointer && to.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
+		}
+	}
+}
+
+// fits reports whether into points to an integer that is large enough for the reply: radix cuts off
+// the bits that do not fit. It is true for other types, and for types that decode themselves.
+func fits(raw []byte, into any) bool {
+	v := reflect.ValueOf(into)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.IsValid() && v.Type().PkgPath() != "" {
+		return true
+	}
+	var err error
+	if text, _ := resp.Bytes(raw); v.CanInt() {
+		_, err = strconv.ParseInt(string(text), 10, v.Type().Bits())
+	} else if v.CanUint() {
+		_, err = strconv.ParseUint(string(text), 10, v.Type().Bits())
+	}
+	return !errors.Is(err, strconv.ErrRange)
 }

@@ -28,7 +28,7 @@ type capture struct {
 
 var _ radix.Conn = (*capture)(nil)
 
-func (c *capture) Addr() net.Addr { return c.client.Addr() }
+func (c *capture) Addr() net.Addr { return wire.NetAddr(c.client.Seed()) }
 
 func (c *capture) Close() error { return nil }
 

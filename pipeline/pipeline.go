@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/args"
+	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -47,7 +48,7 @@ type Config struct {
 // client is nil.
 func (c Config) New(client *cluster.Client) *Pipeline {
 	how := engine.How{BySlot: bool(c.Group), Sequential: c.Sequential, Replicas: c.Replicas}
-	return &Pipeline{how: how, list: engine.NewCommands((*engine.Client)(client), c.Idempotent)}
+	return &Pipeline{how: how, list: engine.NewCommands((*engine.Client)(client), c.Idempotent, bridge.Unmarshal)}
 }
 
 // New returns an empty pipeline with the zero [Config]; see [Config.New].

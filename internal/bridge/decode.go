@@ -25,6 +25,13 @@ func Unmarshal(replies []byte, into any) error {
 	return err
 }
 
+// Decode is [Unmarshal]. It also returns the number of the reply that the error is about. The error may be
+// one that a radix.Pipeline keeps to itself.
+func Decode(replies []byte, into any) (i int, err error) {
+	i, _, err = unmarshal(replies, into)
+	return i, err
+}
+
 // unmarshal is Unmarshal. It also returns the number of the reply that the error is about, and an
 // error that a radix.Pipeline has kept to itself.
 func unmarshal(replies []byte, into any) (i int, kept bool, err error) {

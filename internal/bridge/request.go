@@ -105,6 +105,9 @@ func (r *Request) Len() int { return len(r.ends) }
 // Encoded returns all commands, one behind the other.
 func (r *Request) Encoded() []byte { return r.encoded }
 
+// Ends returns where each command ends in [Request.Encoded].
+func (r *Request) Ends() []int { return r.ends }
+
 // Bounds returns where the i-th command is in [Request.Encoded].
 func (r *Request) Bounds(i int) (from, to int) {
 	if i > 0 {

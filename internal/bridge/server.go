@@ -2,11 +2,14 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -101,5 +104,21 @@ func (c Conn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) erro
 	if err != nil {
 		return AfterContext(err)
 	}
-	return UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	err = UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	if refused := firstRefusal(request, replies, c.Address()); refused != nil && !errors.As(err, new(*redislanes.DecodeError)) {
+		return refused
+	}
+	return err
+}
+
+// firstRefusal returns the error of the first command that the server refused; nil if there is none. It
+// is an error even if the receiver takes errors for values.
+func firstRefusal(request, replies []byte, addr string) (err error) {
+	_, _ = wire.Commands(request, func(from, to int) {
+		var reply []byte
+		if reply, replies = resp.Cut(replies); err == nil && wire.IsRefusal(reply) {
+			err = Usable(wire.NameCommand(wire.ReplyError(reply), request[from:to], addr))
+		}
+	})
+	return err
 }

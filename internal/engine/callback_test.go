@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -72,7 +70,7 @@ func TestPanickingCallbacks(t *testing.T) {
 			client := open(t, cfg, server.Addrs())
 			try := func(sync, do string) {
 				for _, key := range []string{"a", "b", "c", "d"} {
-					expect(t, client.Do(ctx, radix.Cmd(nil, "INCR", key)), do)
+					expect(t, client.do(ctx, "INCR", key), do)
 				}
 				expect(t, client.Sync(ctx), sync)
 			}
@@ -108,43 +106,6 @@ func (w *waited) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// A parallel action uses its connection on several goroutines. Each gets an error reply.
-type parallel struct{ shares bool }
-
-func (p parallel) Properties() radix.ActionProperties {
-	return radix.ActionProperties{Keys: []string{"text"}, CanShareConn: p.shares}
-}
-
-func (p parallel) Perform(ctx context.Context, conn radix.Conn) error {
-	var calls sync.WaitGroup
-	errs := make([]error, 20)
-	for i := range errs {
-		calls.Go(func() {
-			command := [...]string{"INCRBY", "LPUSH"}[i%2]
-			errs[i] = conn.Do(ctx, radix.Cmd(nil, command, "text", "1"))
-		})
-	}
-	calls.Wait()
-	return errs[0]
-}
-
-// TestActionsOnSeveralGoroutines: radix lets an action use its connection on several goroutines.
-// Under -race nothing of it is unguarded.
-func TestActionsOnSeveralGoroutines(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	client, _ := tracedClient(t, e.Addrs(), Config{})
-	ctx := servers.Within(t, 10*time.Second)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "text", "text")))
-	nodes, err := client.Clients()
-	require.NoError(t, err)
-	for _, to := range []radix.Client{client, nodes[e.Addrs()[0]].Primary} {
-		for _, shares := range []bool{true, false} {
-			require.Regexp(t, `^redislanes: (INCRBY|LPUSH) on `+e.Addrs()[0]+`: `, to.Do(ctx, parallel{shares}))
-		}
-	}
-}
-
 // TestPanicEndsTheRequest: a panic of the program's function goes on to its caller, and the trace
 // is told of the end.
 func TestPanicEndsTheRequest(t *testing.T) {
@@ -152,18 +113,16 @@ func TestPanicEndsTheRequest(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	client, w := tracedClient(t, e.Addrs(), Config{})
 	ctx := servers.Within(t, 10*time.Second)
-	nodes, err := client.Clients()
+	primaries, _, err := client.Places()
 	require.NoError(t, err)
-	action := radix.WithConn("a", func(ctx context.Context, conn radix.Conn) error {
-		require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "GET", "a")))
-		panic("in the program")
-	})
-	for name, to := range map[string]radix.Client{"the cluster": client, "a node": nodes[e.Addrs()[0]].Primary} {
-		require.PanicsWithValue(t, "in the program", func() { _ = to.Do(ctx, action) }, name)
+	for name, how := range map[string]How{"the cluster": {}, "a node": {At: primaries[0]}} {
+		require.PanicsWithValue(t, "in the program", func() {
+			_ = client.WithConn(ctx, slots.NoKey, how, func(*nodepool.Dedicated) error { panic("in the program") })
+		}, name)
 		info := w.last(t).info
 		require.Equal(t, redislanes.OutcomeFailed, info.Outcome, name)
 		require.Equal(t, errActionPanicked, info.Err, name)
 		require.Equal(t, e.Addrs()[0], info.Addr, name)
 	}
-	require.NoError(t, client.Do(ctx, radix.WithConn("a", func(context.Context, radix.Conn) error { return nil })))
+	require.NoError(t, client.WithConn(ctx, slots.NoKey, How{}, func(*nodepool.Dedicated) error { return nil }))
 }

@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
@@ -39,7 +36,7 @@ type Client struct {
 	refusals attempt.Refusals
 	journal  *guard.Journal
 
-	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
+	exchanges sync.Pool // see Kept; each client has its own, so that a synctest bubble keeps what it has made
 
 	refresher refresher
 	traced    bool                 // requests are, or their groups
@@ -53,11 +50,6 @@ type Client struct {
 	closed    bool
 }
 
-var (
-	_ radix.Client      = (*Client)(nil)
-	_ radix.MultiClient = (*Client)(nil)
-)
-
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
@@ -70,10 +62,10 @@ func newClient(cfg Config, seeds []string) *Client {
 	return c
 }
 
-// Addr is part of radix.Client.
-func (c *Client) Addr() net.Addr {
+// Seed returns the first of the addresses that the client was made with.
+func (c *Client) Seed() string {
 	_ = c.current()
-	return wire.NetAddr(c.seeds[0])
+	return c.seeds[0]
 }
 
 // Primary returns the address of the node that owns the slot, as far as the
@@ -92,22 +84,8 @@ func (c *Client) Primary(slot uint16) string {
 // client knows.
 func (c *Client) Owners() uint64 { return c.current().Version }
 
-// Clients is part of radix.MultiClient.
-func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
-	if err := c.usable(context.Background()); err != nil {
-		return nil, err
-	}
-	t := c.current()
-	sets := make(map[string]radix.ReplicaSet, len(t.Nodes))
-	for i, n := range t.Nodes {
-		set := radix.ReplicaSet{Primary: nodeClient{n, asPrimary}}
-		for _, r := range t.Replicas[i] {
-			set.Secondaries = append(set.Secondaries, nodeClient{r, asReplica})
-		}
-		sets[n.addr] = set
-	}
-	return sets, nil
-}
+// Kept returns the pool in which package cluster keeps the memory of exchanges.
+func (c *Client) Kept() *sync.Pool { return &c.exchanges }
 
 // dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
 // none, or if AddrMap fails.

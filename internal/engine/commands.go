@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -22,13 +21,11 @@ type Commands struct {
 	idempotent bool // all commands are
 	generation uint32
 	err        error      // why Do has sent nothing
-	alone      []byte     // the reply to a command that had a dedicated connection; nil: there is no such command
 	receivers  []receiver // in the order of their commands
+	decode     Decode     // for receivers
 
 	Request Request // its first fields are read together with those above
 
-	name    string     // of the command that had a dedicated connection
-	addr    string     // of the server that replied to it
 	refused []rejected // commands that are not in the Request
 }
 
@@ -62,9 +59,13 @@ var (
 	ErrNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
 )
 
-// NewCommands returns an empty list for the client, which New may not have made.
-func NewCommands(client *Client, idempotent bool) Commands {
-	c := Commands{client: client, idempotent: idempotent}
+// A Decode decodes replies into what into points to.
+type Decode func(replies []byte, into any) error
+
+// NewCommands returns an empty list for the client, which New may not have made. decode is for the
+// receivers of [Commands.Receive].
+func NewCommands(client *Client, idempotent bool, decode Decode) Commands {
+	c := Commands{client: client, idempotent: idempotent, decode: decode}
 	if client.Made() {
 		c.state = appending
 	}
@@ -151,7 +152,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 		return c.err
 	}
 	for i := range c.receivers {
-		c.receivers[i].receive(&c.Request)
+		c.receivers[i].receive(&c.Request, c.decode)
 	}
 	return c.firstError()
 }
@@ -159,9 +160,9 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 // receive gives the receiver its reply. One that takes errors as values, such as
 // resp3.RawMessage, gets an error of the server, too, which is the command's
 // error all the same (errorOf).
-func (r *receiver) receive(of *Request) {
+func (r *receiver) receive(of *Request, decode Decode) {
 	if raw := of.Raw(r.command); raw != nil {
-		if r.err = bridge.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
+		if r.err = decode(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
 			r.err = of.Undecodable(r.command, r.err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // its handshake, with the address of its server. The connection belongs to no pool, and Close of
 // the client does not close it. An empty addr stands for a primary that answers.
 func (c *Client) Connect(ctx context.Context, addr string) (conn net.Conn, at string, err error) {
-	if err := c.usable(ctx); err != nil {
+	if err := c.Usable(ctx); err != nil {
 		return nil, "", err
 	}
 	if err := wire.CheckAddr(addr); err != nil { // it may hold a password, which the error must not show

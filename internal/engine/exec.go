@@ -16,7 +16,7 @@ type How struct {
 	Sequential bool // send a group only when the one before it has its replies
 	Replicas   bool // to replicas, where there are any
 
-	noFollow bool // MOVED and ASK stand
+	At Place // where all commands go, whatever the map says; nothing is tried again
 }
 
 // Exec sends all commands of the request, follows redirects of single
@@ -36,7 +36,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if len(r.places) > 0 {
 		return fmt.Errorf("a request of %d commands was executed before: Reset it first", len(r.bounds))
 	}
-	if err := c.usable(ctx); err != nil {
+	if err := c.Usable(ctx); err != nil {
 		return err
 	}
 	if len(r.bounds) == 0 {
@@ -53,7 +53,11 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if placed {
 		r.clean = e.await(ctx) && e.clean()
 	}
-	if !r.clean {
+	switch {
+	case r.clean:
+	case how.At.node != nil:
+		c.learnFrom(r, how.At)
+	default:
 		again := retry{client: c, request: r, execution: e, how: how}
 		again.run(ctx)
 	}
@@ -94,6 +98,9 @@ func (c *Client) end(r *Request) {
 // place gives all commands places on trips, by the map of the slots. It reports
 // whether all of them have one at a primary.
 func (c *Client) place(r *Request, e *execution, how How) (trips []*trip, placed bool) {
+	if how.At.node != nil {
+		return r.placeAt(e, how.At, c.slowLanes), true
+	}
 	t := c.topology.Load()
 	e.table = t
 	if len(t.Nodes) == 0 {
@@ -127,8 +134,7 @@ func (c *Client) place(r *Request, e *execution, how How) (trips []*trip, placed
 			tr.pool = t.Primary(r.slots[i]).pool(asPrimary)
 			tr.SetKey(int64(r.slots[i]))
 		}
-		r.places[i] = place{trip: tr, pos: tr.Len()}
-		tr.Add(r.bounds[i].from, r.bounds[i].to)
+		r.addTo(tr, i)
 	}
 	e.observed.nextAttempt(n)
 	return e.trips[first:e.used], placed
@@ -160,13 +166,17 @@ func (e *execution) send(ctx context.Context, trips []*trip, sequential bool) {
 
 // submit hands the trips to their pools, and writes and reads what falls to the caller.
 func (e *execution) submit(ctx context.Context, trips []*trip) {
-	if e.observed != nil {
+	if e.observed != nil && !e.request.own {
 		e.observed.begin(e.request, trips)
 	}
 	if err := ctx.Err(); err != nil {
 		for _, t := range trips {
 			t.Refuse(t.pool.Address(), err)
 		}
+		return
+	}
+	if e.request.own {
+		e.submitOwn(ctx, trips[0])
 		return
 	}
 	e.open = true

@@ -12,9 +12,8 @@ import (
 )
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: requests
-// (Client.end), dedicated connections and streams (dedicatedConn, dedicatedAction.perform), clients
-// for one node (nodeConn), and questions about commands (askNode). Without this, a side path keeps
-// asking a node that has left the cluster until the next regular refresh.
+// (Client.end), and dedicated connections (Client.WithConn, Client.NoteFailure). Without this, a side
+// path keeps asking a node that has left the cluster until the next regular refresh.
 
 // noteFailure asks for a refresh because of err, unless that says nothing of the cluster.
 func (c *Client) noteFailure(err error) {
@@ -46,18 +45,8 @@ func saysNothing(err error) bool {
 // node, might run it.
 func hintsAt(text []byte) bool { return fate.Of(text).Passes() || fate.SaysReplica(text) }
 
-// noteReplies is noteFailure for replies, one behind the other: receivers may take errors
-// for values.
-func (c *Client) noteReplies(replies []byte) {
-	for len(replies) > 0 {
-		var reply []byte
-		reply, replies = resp.Cut(replies)
-		if resp.IsError(reply) && hintsAt(resp.ErrorText(reply)) {
-			c.hint()
-			return
-		}
-	}
-}
+// NoteFailure is for the commands on a connection of [Client.WithConn].
+func (c *Client) NoteFailure(err error) { c.noteFailure(err) }
 
 // noteOutcomes is noteFailure for the commands of a request.
 func (c *Client) noteOutcomes(r *Request) {

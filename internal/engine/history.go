@@ -92,7 +92,7 @@ func (h *history) outcome(reply []byte, err error) ([]byte, error) {
 	case h.unknown.Settled(reply, err):
 		return reply, err
 	case err == nil:
-		err = saidError(reply)
+		err = wire.ReplyError(reply)
 	}
 	return nil, h.unknown.Error(err)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -18,4 +19,13 @@ func open(t testing.TB, c Config, addrs []string) *Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
+}
+
+// do sends one command.
+func (c *Client) do(ctx context.Context, name string, words ...string) error {
+	arguments := make([]any, len(words))
+	for i, word := range words {
+		arguments[i] = word
+	}
+	return c.Cmd(ctx, name, arguments).Err()
 }

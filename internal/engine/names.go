@@ -13,7 +13,11 @@ import (
 // CommandName returns the name of the request's commands, "" if they have several.
 func (r *Request) CommandName() string {
 	var n naming
-	for i := 0; i < len(r.bounds) && n.add(r.command(i)); i++ {
+	commands := r.bounds
+	if len(r.parts) > 0 {
+		commands = r.parts
+	}
+	for i := 0; i < len(commands) && n.add(r.arena[commands[i].from:commands[i].to]); i++ {
 	}
 	return n.name()
 }
@@ -25,25 +29,6 @@ func (t *trip) CommandName() string {
 	}
 	var n naming
 	for encoded := range t.Each(t.of.arena) {
-		if !n.add(encoded) {
-			break
-		}
-	}
-	return n.name()
-}
-
-// CommandName returns the name of the one command on a dedicated connection, "" for
-// an action that may send several.
-func (d *dedicatedAction) CommandName() string { return nameOf(d.encoded) }
-
-// CommandName returns the name of the request's commands, "" if they have several,
-// or if they are not known.
-func (o nodeObservation) CommandName() string {
-	if o.request == nil {
-		return ""
-	}
-	var n naming
-	for encoded := range o.request.Each() {
 		if !n.add(encoded) {
 			break
 		}

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -106,7 +105,7 @@ func TestDefaultSizes(t *testing.T) {
 func poolSize(t *testing.T, p nodepool.Settings, addrs []string) int {
 	ctx := servers.Within(t, 10*time.Second)
 	client := open(t, Config{Pool: p}, addrs)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "hits", "1")))
+	require.NoError(t, client.do(ctx, "INCRBY", "hits", "1"))
 	s := client.Stats()
 	require.Len(t, s.Nodes, 1)
 	return s.Nodes[0].Pool.Size

@@ -31,7 +31,7 @@ type observation struct {
 func (c *Client) observe(ctx context.Context, r *Request) {
 	now := c.now()
 	o := &r.observed
-	*o = observation{client: c, sent: now, began: now, start: redislanes.RequestStart{Commands: r.Len(), Names: r}}
+	*o = observation{client: c, sent: now, began: now, start: redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Names: r}}
 	o.ctx = c.beginRequest(ctx, o.start)
 }
 
@@ -67,7 +67,7 @@ func (c *Client) endGroup(ctx context.Context, s redislanes.GroupStart, info red
 // info is what became of the request, which has ended.
 func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 	info := redislanes.RequestInfo{
-		Took: took, Commands: r.Len(), Trips: r.Trips(), Addr: r.onlyNode(),
+		Took: took, Commands: max(r.Len(), len(r.parts)), Trips: r.Trips(), Addr: r.onlyNode(),
 		Retries: r.observed.retries, Redirects: r.observed.redirects,
 	}
 	if r.clean {
@@ -233,9 +233,9 @@ func (t *trip) count(w why) {
 
 // failed notes the error of an action that has a connection to itself, which fails as a
 // whole.
-func failed(i *redislanes.RequestInfo, err error, commands int) {
+func failed(i *redislanes.RequestInfo, err error) {
 	if err != nil {
-		i.Err, i.Failed = err, commands
+		i.Err = err
 		i.Outcome, i.Code = outcomeOfAction(err)
 	}
 }

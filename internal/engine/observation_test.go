@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -233,26 +233,25 @@ func TestDedicatedAreTold(t *testing.T) {
 	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, RetryWindow: -1})
 	key := redistest.KeysInSlots(1, "mine")[0]
 	ctx := servers.Within(t, 10*time.Second)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", key, "1")))
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
+	require.NoError(t, client.do(ctx, "RPUSH", key, "1"))
+	require.NoError(t, client.do(ctx, "BLPOP", key, "1"))
 	got := w.last(t)
 	require.Equal(t, "BLPOP", got.command)
 	require.True(t, got.start.Dedicated)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(slots.Of(key))]}, *got.info)
 	require.Empty(t, got.groups, "shared connections have groups")
 
-	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
-		return c.Do(ctx, radix.Cmd(nil, "GET", "{"+key+"}"))
-	})))
+	require.NoError(t, client.WithConn(ctx, int32(slots.Of(key)), How{}, func(*nodepool.Dedicated) error { return nil }))
 	got = w.last(t)
 	require.Empty(t, got.command, "it may send several")
-	require.Zero(t, got.start.Commands)
+	require.Equal(t, redislanes.RequestStart{Dedicated: true, Names: got.start.Names}, got.start)
+	require.Empty(t, got.groups)
 
 	from := e.Owner(slots.Of(key))
 	e.Move(slots.Of(key), 1-from)
 	_, err := e.Nodes()[1-from].Push(key, "1")
 	require.NoError(t, err)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
+	require.NoError(t, client.do(ctx, "BLPOP", key, "1"))
 	got = w.last(t)
 	require.Equal(t, 1, got.info.Redirects)
 	require.Equal(t, 2, got.info.Trips)
@@ -263,11 +262,10 @@ func TestDedicatedAreTold(t *testing.T) {
 		}
 		return ""
 	})
-	require.Error(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
+	require.Error(t, client.do(ctx, "BLPOP", key, "1"))
 	got = w.last(t)
 	require.Equal(t, redislanes.OutcomeFailed, got.info.Outcome)
 	require.Equal(t, "OOM", got.info.Code)
-	require.Error(t, got.info.Err)
 }
 
 // TestNodesRequestsAreTold: what the program sends to one node is a request, with the
@@ -277,55 +275,55 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
 	ctx := servers.Within(t, 10*time.Second)
-	at := func(action radix.Action) error {
-		return client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, action) })
+	primaries, _, err := client.Places()
+	require.NoError(t, err)
+	at := func(ctx context.Context, own bool, commands ...[]string) error {
+		var r Request
+		var ends []int
+		buf := r.Buffer()
+		for _, c := range commands {
+			buf = resp.AppendCommand(buf, c[0], c[1:]...)
+			ends = append(ends, len(buf))
+		}
+		how, err := client.AppendTogether(&r, buf, ends, slots.NoKey, own, How{At: primaries[0]})
+		require.NoError(t, err)
+		require.NoError(t, client.Exec(ctx, &r, how))
+		_, refused, err := r.Join(nil)
+		require.Negative(t, refused)
+		return err
 	}
-	require.NoError(t, at(radix.Cmd(nil, "SET", "a", "text")))
+	require.NoError(t, at(ctx, false, []string{"SET", "a", "text"}))
 	got := w.last(t)
 	require.Equal(t, "SET", got.command)
 	require.Equal(t, redislanes.RequestStart{Commands: 1, Names: got.start.Names}, got.start)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
 	require.Positive(t, got.info.Took)
 
-	p := radix.NewPipeline()
-	p.Append(radix.Cmd(nil, "INCR", "a"))
-	p.Append(radix.Cmd(nil, "GET", "a"))
-	require.Error(t, at(p))
+	require.NoError(t, at(ctx, false, []string{"INCR", "a"}, []string{"GET", "b"}))
 	got = w.last(t)
 	require.Empty(t, got.command)
 	require.Equal(t, redislanes.RequestInfo{
 		Took: got.info.Took, Commands: 2, Failed: 1, Trips: 1, Addr: e.Addrs()[0], Outcome: redislanes.OutcomeFailed, Code: "ERR",
 	}, *got.info)
 
-	var n int
-	require.Error(t, at(radix.Cmd(&n, "GET", "a")), "it is no number")
-	require.Equal(t, redislanes.OutcomeOK, w.last(t).info.Outcome, "there is a reply")
-
-	require.NoError(t, at(radix.WithConn("", func(ctx context.Context, c radix.Conn) error { return c.Do(ctx, radix.Cmd(nil, "GET", "a")) })))
-	got = w.last(t)
-	require.Equal(t, redislanes.RequestStart{Dedicated: true, Names: got.start.Names}, got.start)
-	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
-
-	require.Error(t, at(radix.Cmd(nil, "BLPOP", "a", "1")), "it is no list")
+	require.NoError(t, at(ctx, true, []string{"BLPOP", "a", "1"}))
 	got = w.last(t)
 	require.True(t, got.start.Dedicated)
 	require.Equal(t, 1, got.info.Failed)
 	require.Equal(t, "WRONGTYPE", got.info.Code)
 
+	require.NoError(t, at(ctx, true, []string{"MULTI"}, []string{"SET", "a", "1"}, []string{"EXEC"}))
+	got = w.last(t)
+	require.Equal(t, redislanes.RequestStart{Commands: 3, Dedicated: true, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 3, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
+
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	require.Error(t, sets[e.Addrs()[0]].Primary.Do(ended, radix.Cmd(nil, "INCR", "b")))
+	require.Error(t, at(ended, false, []string{"INCR", "b"}))
 	got = w.last(t)
 	require.Equal(t, redislanes.OutcomeNotSent, got.info.Outcome)
 	require.Equal(t, 1, got.info.Failed)
 	require.ErrorIs(t, got.info.Err, redislanes.ErrNotSent)
-
-	require.ErrorIs(t, at(radix.Cmd(nil, "SELECT", "1")), redislanes.ErrShared)
-	got = w.last(t)
-	require.Equal(t, redislanes.OutcomeNotSent, got.info.Outcome)
-	require.Equal(t, 1, got.info.Failed)
 }
 
 // TestNamesOfCommands: no argument is taken for a name.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -131,7 +130,7 @@ func TestTraceIsToldOfRequests(t *testing.T) {
 	got.Err = nil
 	require.Equal(t, redislanes.RequestInfo{Took: time.Second, Commands: 10, Failed: 10, Trips: 3, Outcome: redislanes.OutcomeNotSent}, got)
 
-	require.Error(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
+	require.Error(t, client.do(ctx, "INCRBY", keys[0], "1"))
 	got, n = w.last()
 	require.Equal(t, 4, n, "radix actions are requests, too")
 	require.Equal(t, 1, got.Commands)
@@ -139,7 +138,7 @@ func TestTraceIsToldOfRequests(t *testing.T) {
 	var empty Request
 	require.NoError(t, client.Exec(ctx, &empty, How{}))
 	require.NoError(t, client.Close())
-	require.Error(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
+	require.Error(t, client.do(ctx, "INCRBY", keys[0], "1"))
 	_, n = w.last()
 	require.Equal(t, 4, n, "nothing was sent, and nothing is told")
 }
@@ -151,7 +150,7 @@ func TestNoTraceNoClock(t *testing.T) {
 	for _, trace := range []*redislanes.Trace{nil, {Dialed: func(redislanes.DialInfo) {}}} {
 		client, readings := watchedClient(t, redistest.StartEmulated(t, 1), Config{Trace: trace})
 		for range 10 {
-			require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "hits", "1")))
+			require.NoError(t, client.do(servers.Within(t, 10*time.Second), "INCRBY", "hits", "1"))
 		}
 		require.Zero(t, readings.Load())
 	}

@@ -16,7 +16,7 @@ import (
 // next one after mostRedirects of them.
 func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
 	a, slot := &x.histories[i], x.request.slots[i]
-	if to.Fate != fate.Ask || x.how.noFollow {
+	if to.Fate != fate.Ask {
 		x.client.hint()
 	}
 	if slot != int32(to.Slot) {
@@ -25,9 +25,6 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	place := x.placeOf(to)
 	if f := to.From(addr, place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
-	}
-	if x.how.noFollow {
-		return attempt.Stands
 	}
 	var n *node
 	if place != "" && a.hops < mostRedirects { // else servers that have not heard the same of the slot yet redirect in a circle

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -138,7 +137,7 @@ func TestHeardBesideAnotherCluster(t *testing.T) {
 		}
 		client := open(t, Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}, []string{"a:1", "b:1", "c:1"})
 		incr := func(slot uint16) {
-			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", redistest.KeyInSlot(slot, "k"))))
+			require.NoError(t, client.do(t.Context(), "INCR", redistest.KeyInSlot(slot, "k")))
 		}
 		incr(16383)
 		full.Store(true)
@@ -192,7 +191,7 @@ func TestSilentNodesAreAskedLast(t *testing.T) {
 	ctx := servers.Within(t, 20*time.Second)
 	client := open(t, Config{RefreshEvery: -1}, e.Addrs())
 	for _, key := range redistest.KeysInSlots(12, "asked") {
-		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", key)))
+		require.NoError(t, client.do(ctx, "GET", key))
 	}
 	e.Nodes()[1].Close()
 	require.Eventually(t, func() bool { return len(client.silentNodes()) == 1 }, 10*time.Second, time.Millisecond)

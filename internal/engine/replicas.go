@@ -40,8 +40,7 @@ func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How)
 		p, replica := c.poolFor(t, slot, to, nil)
 		tr := e.tripTo(p, r, i, first, how, false)
 		tr.replica = replica
-		r.places[i] = place{trip: tr, pos: tr.Len()}
-		tr.Add(r.bounds[i].from, r.bounds[i].to)
+		r.addTo(tr, i)
 	}
 	e.observed.nextAttempt(e.used - first)
 	return e.trips[first:e.used]

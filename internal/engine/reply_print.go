@@ -18,6 +18,11 @@ func (r Reply) String() string {
 	if err != nil {
 		return err.Error()
 	}
+	return shown(raw)
+}
+
+// shown returns the beginning of a reply as text.
+func shown(raw []byte) string {
 	text := printed(raw)
 	if len(text) > longestPrint {
 		return strings.ToValidUTF8(text[:longestPrint], "") + fmt.Sprintf("... (a reply of %d bytes)", len(raw))

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -30,7 +29,9 @@ type Request struct {
 	histories []history // of each command, if some had to be sent again
 	observed  observation
 
-	arena  []byte // all commands, one behind the other
+	own    bool    // the one command needs a connection for itself
+	parts  []bound // of which the one command consists, if it is a transaction
+	arena  []byte  // all commands, one behind the other
 	bounds []bound
 	slots  []int32 // of each command; -1 without a key
 	marks  []mark  // of each command
@@ -113,6 +114,7 @@ func (r *Request) Reset() {
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.histories, r.probes = false, nil, false
+	r.own, r.parts = false, r.parts[:0]
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.several = r.marks[:0], 0, r.slowSlots[:0], false
@@ -215,7 +217,7 @@ func (r *Request) Reply(i int) ([]byte, error) {
 	case err != nil:
 		return nil, r.failed(i, r.Node(i), err)
 	case resp.IsError(reply):
-		return nil, r.failed(i, r.Node(i), saidError(reply))
+		return nil, r.failed(i, r.Node(i), wire.ReplyError(reply))
 	}
 	return reply, nil
 }
@@ -231,16 +233,6 @@ func (r *Request) Raw(i int) []byte {
 // [redislanes.Error], which names the command and its node.
 func (r *Request) Undecodable(i int, err error) error {
 	return wire.Named(commandName(r.command(i)), r.Node(i), err)
-}
-
-// undecodable is Undecodable for an error of bridge.Unmarshal of all replies; one of
-// the server stays as it is.
-func (r *Request) undecodable(err error) error {
-	var failed *redislanes.DecodeError
-	if errors.As(err, &failed) && failed.Index < r.Len() {
-		return r.Undecodable(failed.Index, err)
-	}
-	return err
 }
 
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
@@ -263,6 +255,9 @@ func (r *Request) lastTry(i int) (reply []byte, err error) {
 	p := r.places[i]
 	if p.trip == nil {
 		return nil, p.err
+	}
+	if len(r.parts) > 0 {
+		return r.transaction(p)
 	}
 	return p.trip.Reply(p.pos)
 }
@@ -299,8 +294,9 @@ func (r *Request) renew() {
 // begin returns an execution that no lane holds any more.
 func (r *Request) begin() *execution {
 	r.renew()
-	if r.execution.observed = nil; r.observed.client != nil {
-		r.execution.request, r.execution.observed = r, &r.observed
+	r.execution.request, r.execution.observed = r, nil
+	if r.observed.client != nil {
+		r.execution.observed = &r.observed
 	}
 	return r.execution
 }

@@ -269,8 +269,7 @@ func (x *retry) send(ctx context.Context) {
 		if asks {
 			tr.Add(asking.from, asking.to)
 		}
-		r.places[i] = place{trip: tr, pos: tr.Len()}
-		tr.Add(r.bounds[i].from, r.bounds[i].to)
+		r.addTo(tr, i)
 		tr.commands = append(tr.commands, i)
 	}
 	x.now = x.now[:0]

@@ -33,22 +33,6 @@ func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err erro
 	return int32(s), false, nil
 }
 
-// keysSlot is slotOf for the keys that a radix action names.
-func (c *Client) keysSlot(keys []string) (slot int32, err error) {
-	slot = slots.NoKey
-	must := c.hasSlots()
-	for _, key := range keys {
-		s := int32(slots.Of(key))
-		if slot != slots.NoKey && s != slot && must {
-			return 0, crossSlot("action", uint16(slot), uint16(s))
-		}
-		if slot == slots.NoKey {
-			slot = s
-		}
-	}
-	return slot, nil
-}
-
 // Append takes over buf, which is [Request.Buffer] with one command appended,
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is

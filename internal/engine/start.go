@@ -80,8 +80,8 @@ var (
 // Made reports whether New has made the client.
 func (c *Client) Made() bool { return c != nil && c.ctx != nil }
 
-// usable refuses what no call can work with.
-func (c *Client) usable(ctx context.Context) error {
+// Usable refuses what no call can work with.
+func (c *Client) Usable(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}

@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -59,7 +57,7 @@ func TestDialsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
 	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}})
-	require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCR", "a")))
+	require.NoError(t, client.do(servers.Within(t, 10*time.Second), "INCR", "a"))
 	require.Eventually(t, func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -138,8 +136,8 @@ func TestConnectionsAreTold(t *testing.T) {
 			log.client = client
 			log.mu.Unlock()
 			for _, key := range redistest.KeysInSlots(9, "conns") {
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
-				require.NoError(t, client.Do(t.Context(), radix.WithConn(key, func(context.Context, radix.Conn) error { return nil })))
+				require.NoError(t, client.do(t.Context(), "INCR", key))
+				require.NoError(t, client.WithConn(t.Context(), int32(slots.Of(key)), How{}, func(*nodepool.Dedicated) error { return nil }))
 			}
 			same := func() bool {
 				open := 0
@@ -169,7 +167,7 @@ func TestTraceIsToldOfPools(t *testing.T) {
 	for range 20 {
 		wg.Go(func() {
 			for _, key := range keys {
-				if err := client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", key, "1")); err != nil {
+				if err := client.do(servers.Within(t, 10*time.Second), "INCRBY", key, "1"); err != nil {
 					t.Error(err)
 				}
 			}

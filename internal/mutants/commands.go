@@ -47,12 +47,12 @@ var commands = []promise{
 			by: never("reply == nil"), tests: "./internal/nodepool TestReturnDuringACommand"},
 	}},
 	{"a refusal on a dedicated connection reaches no receiver", []mutant{
-		{fault: "a refusal is a receiver's value", at: "internal/engine.routedConn.join",
-			by: never("isRefusal"), tests: "./cluster TestRefusalsReachNoReceiver"},
-		{fault: "a redirect on a dedicated connection reaches the receiver", at: "internal/engine.dedicatedConn.EncodeDecode",
-			by: instead("c.client.refusedIn(c.Address(), commands, replies)", "error(nil)"), tests: "./cluster TestDedicatedRedirectsReachNoReceiver"},
-		{fault: "ASKING inside a transaction", at: "internal/engine.withAsking",
-			by: always("inTransaction"), tests: "./cluster TestDedicatedRedirectsReachNoReceiver"},
+		{fault: "a refusal is a receiver's value", at: "cluster.exchange.decode",
+			by: never("refused < 0"), tests: "./cluster TestRefusalsReachNoReceiver"},
+		{fault: "a refusal inside radix.WithConn is a receiver's value", at: "internal/bridge.firstRefusal",
+			by: never("IsRefusal"), tests: "./cluster TestRefusalsOnEveryPath"},
+		{fault: "a transaction is repeated of which a part has run", at: "internal/engine.Request.transaction",
+			by: instead("!ran", "true"), tests: "./cluster TestBlockingPipelineIsNotRepeated"},
 	}},
 	{"slow and large commands do not hold up the others", []mutant{
 		{fault: "the pool's lock is held over a round trip", at: "internal/nodepool.exclusiveAccess.submit",
@@ -81,10 +81,8 @@ var commands = []promise{
 	{"arguments and replies arrive as the values that they are", []mutant{
 		{fault: "decoding a boolean changes the reply", at: "internal/bridge.memory.ReadSlice",
 			by: never("len(m.boolean)"), tests: "./internal/bridge TestBooleanIsKept"},
-		{fault: "an integer that its receiver cannot hold is cut off", at: "internal/engine.Reply.Into",
+		{fault: "an integer that its receiver cannot hold is cut off", at: "cluster.Reply.Into",
 			by: never("fits"), tests: "./cluster TestAs"},
-		{fault: "the error reply to a command that blocks is a value", at: "internal/engine.value.UnmarshalRESP",
-			by: never("IsError"), tests: "./cluster TestCmdFails"},
 	}},
 	{"what a program does wrong is an error, and no panic", []mutant{
 		{fault: "the refusal of CLIENT REPLY sends the user to where it is refused again", at: "internal/wire.NotShared",
@@ -95,7 +93,7 @@ var commands = []promise{
 			by: instead("err != nil", "false"), tests: "./cluster TestActionsThatCannotBeEncoded"},
 		{fault: "the text of an argument's method that fails is printed", at: "internal/bridge.unencodable.Error",
 			by: begins("return e.cause.Error()"), tests: "./cluster TestActionsThatCannotBeEncoded"},
-		{fault: "a nil pointer to decode into ends the program", at: "internal/engine.Reply.Into",
+		{fault: "a nil pointer to decode into ends the program", at: "cluster.Reply.Into",
 			by: never("v.IsNil()"), tests: "./cluster TestAs"},
 		{fault: "an array for a pointer that is nil ends the program", at: "internal/bridge.codec.decode",
 			by: drop("Catch"), tests: "./internal/bridge TestAggregateIntoPointer"},
@@ -103,12 +101,6 @@ var commands = []promise{
 			by: never("ctx == nil"), tests: "./cluster TestClientsThatWereNotMade"},
 		{fault: "a nil action on a connection ends the program", at: "internal/bridge.Perform",
 			by: never("action == nil"), tests: "./cluster TestClientsThatWereNotMade"},
-	}},
-	{"an action may use its connection on several goroutines", []mutant{
-		{fault: "what was refused is noted without a lock", at: "internal/engine.refusedCommands.note",
-			by: begins(`r.all = append(r.all, c); if c.name != "" { return }`), tests: "-race ./internal/engine TestActionsOnSeveralGoroutines"},
-		{fault: "what has run is noted without a lock", at: "internal/engine.sharedSeen.note",
-			by: begins("s.all.note(commands, replies, addr); if s.all.some { return true }"), tests: "-race ./internal/engine TestActionsOnSeveralGoroutines"},
 	}},
 	{"a trace gets the context of its caller", []mutant{
 		{fault: "a Trace gets a context that is used again for another call", at: "internal/engine.Client.beginRequest",

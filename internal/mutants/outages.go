@@ -5,16 +5,12 @@ var outages = []promise{
 	{"a command is sent again as soon as the client knows where to", []mutant{
 		{fault: "a command waits on although another node has its slot", at: "internal/engine.retry.moved",
 			by: begins("return false"), tests: "./cluster TestRetriedWhenTheMapChanges"},
-		{fault: "an action waits on although another node has its slot", at: "internal/engine.dedicatedAction.moved",
-			by: begins("return false"), tests: "./cluster TestRetriedWhenTheMapChanges"},
 	}},
 	{"a command is retried for the window from its own first failure", []mutant{
 		{fault: "calls retry for as long as their context lasts", at: "internal/attempt.History.Next",
 			by: always("f.At.Sub(h.first) < window"), tests: "./internal/attempt TestNext"},
 		{fault: "calls wait for a node that has refused for long", at: "internal/attempt.History.Next",
 			by: instead("f.Since.IsZero() || f.At.Sub(f.Since) < window", "true"), tests: "./cluster TestDeadForGood/LOADING"},
-		{fault: "dedicated connections retry for as long as their context lasts", at: "internal/engine.dedicatedAction.again",
-			by: instead("attempt.Retry", "attempt.Retry, attempt.Stands"), tests: "./cluster TestDedicatedActionsKeepTheWindow"},
 		{fault: "calls give up before a failover is over", at: "internal/attempt.History.Next",
 			by: instead("f.At.Sub(h.first) < window", "f.At.Sub(h.first) < min(window, 300*time.Millisecond)"), tests: "./cluster TestFailoverFailsNoCall"},
 	}},
@@ -29,8 +25,6 @@ var outages = []promise{
 			by: instead("markMayWrite", "0"), tests: "./cluster TestReadsDoNotHideWrites"},
 		{fault: "a refusal is remembered without end", at: "internal/attempt.Refusals.noteLocked",
 			by: always("forgotten"), tests: "./internal/attempt TestRefusals"},
-		{fault: "an error of a function tells of the refusal before", at: "internal/engine.dedicatedAction.explain",
-			by: instead("wire.Top(err)", "wire.Named(\"\", \"\", err)"), tests: "./cluster TestErrorBehindAnOutage"},
 	}},
 	{"a command that ends its connection harms others once", []mutant{
 		{fault: "a read that ends each connection is sent over shared ones", at: "internal/attempt.History.note",

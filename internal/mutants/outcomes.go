@@ -5,12 +5,6 @@ var outcomes = []promise{
 	{"a command that may have run is not sent again", []mutant{
 		{fault: "a command whose reply was lost is sent again (go-redis)", at: "internal/attempt.History.Next",
 			by: never("!f.Repeatable || h.Alone"), tests: "./pipeline TestCutAtEveryOffset"},
-		{fault: "a blocking pipeline is repeated of which a part has run", at: "internal/engine.dedicatedAction.mayRepeat",
-			by: always("some"), tests: "./cluster TestBlockingPipelineIsNotRepeated"},
-		{fault: "a blocking pipeline is repeated that was lost", at: "internal/engine.sharedSeen.failed",
-			by: instead("errors.Is(err, redislanes.ErrNotSent)", "true"), tests: "./cluster TestDedicatedEndsHalfSent"},
-		{fault: "an action that has written is performed again after a refusal", at: "internal/engine.dedicatedAction.follow",
-			by: instead("d.seen.wrote", "false"), tests: "./cluster TestAnActionThatWroteFollowsRedirectsOnly"},
 	}},
 	{"an unknown outcome is reported as unknown", []mutant{
 		{fault: "unknown outcomes are reported as not sent", at: "internal/wire.Batch.Reply",
@@ -21,8 +15,6 @@ var outcomes = []promise{
 			by: instead("fate.Of(resp.ErrorText(reply)).AboutCommand()", "true"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
 		{fault: "a program finds the repeat's refusal and not the doubt", at: "internal/attempt.repeated.Is",
 			by: always("DeadlineExceeded", "Canceled"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
-		{fault: "an action whose first try ran in part was not sent", at: "internal/engine.dedicatedAction.noteRan",
-			by: never("wrote"), tests: "./cluster TestDoubtAboutADedicatedAction"},
 		{fault: "bytes over TLS that failed are reported as not sent", at: "internal/wire.Lane.writeNow",
 			by: after("if err != nil { break }", "Write"), tests: "./internal/wire TestFailedWriteOverTLSIsUnknown"},
 	}},
@@ -97,8 +89,6 @@ var outcomes = []promise{
 	{"an unknown script counts as a failure only if the program has sent EVALSHA itself", []mutant{
 		{fault: "a script that the server does not know yet has failed", at: "internal/engine.tally.add",
 			by: never("saysNoScript"), tests: "./cluster TestUnknownScriptIsNoFailure"},
-		{fault: "a script that a node does not know yet has failed", at: "internal/engine.nodeObservation.outcome",
-			by: never("probes"), tests: "./cluster TestUnknownScriptIsNoFailure"},
 		{fault: "EVALSHA of a program's own never fails", at: "internal/bridge.Probes",
 			by: always("CanPipeline"), tests: "./cluster TestUnknownScriptIsNoFailure"},
 	}},

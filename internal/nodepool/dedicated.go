@@ -62,35 +62,49 @@ func (c *Dedicated) Close() error {
 // Address returns the server's address, host:port.
 func (c *Dedicated) Address() string { return c.member.lane.Address() }
 
-// Exchange sends a request of encoded commands, whatever they do to the connection but for
-// those that have no replies or many ([cause.ErrUnanswered]), and returns
-// their replies as they came, one behind the other, also those that are errors. If some have no reply, it
-// returns the replies before the first of them, and what became of that one: an error
-// that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome. If it wraps ErrNotSent
-// and there are no replies, no command was sent.
+// Exchange sends a request of encoded commands, and returns their replies as they came, one behind the
+// other, also those that are errors. If some have no reply, it returns what became of the first of
+// them: an error that wraps redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
 func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
-	batch := new(wire.Batch)
-	batch.Reset(wire.NewCall(), request)
-	var commands []command.Command
-	if _, err := wire.Commands(request, func(from, to int) {
-		batch.Add(from, to)
-		commands = append(commands, command.Of(request[from:to]))
-	}); err != nil {
+	b := new(wire.Batch)
+	b.Reset(wire.NewCall(), request)
+	if _, err := wire.Commands(request, b.Add); err != nil {
 		return nil, err
 	}
-	for _, sent := range commands {
+	if err := c.Run(ctx, b, request); err != nil {
+		return nil, err
+	}
+	i := 0
+	for one := range b.Each(request) {
+		if _, err := b.Reply(i); err != nil {
+			return nil, wire.NameCommand(err, one, c.Address())
+		}
+		i++
+	}
+	return b.Replies(), nil
+}
+
+// Run sends the batch, whose commands are in the arena, and waits for its replies. Commands may do
+// anything to the connection, except those that have no replies or many ([cause.ErrUnanswered]). If Run
+// returns an error, nothing was sent.
+func (c *Dedicated) Run(ctx context.Context, b *wire.Batch, arena []byte) error {
+	commands := make([]command.Command, 0, b.Len())
+	for one := range b.Each(arena) {
+		sent := command.Of(one)
 		if sent.Effect() == command.Unanswered {
-			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
+			return wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 		if err := wire.CheckName(sent); err != nil {
-			return nil, err
+			return err
 		}
+		commands = append(commands, sent)
 	}
 	if err := c.begin(waitOf(commands)); err != nil {
-		return nil, wire.NameCommand(err, request, c.Address())
+		return wire.Named(commands[0].Name(), c.Address(), err)
 	}
-	wire.RoundTrip(ctx, c.member, batch)
-	return c.end(commands, batch)
+	wire.RoundTrip(ctx, c.member, b)
+	c.end(commands, b)
+	return nil
 }
 
 // begin notes that a request is under way, unless the connection was returned.
@@ -153,50 +167,26 @@ func (m *member) Abandon(b *wire.Batch, cause error) { m.lane.Abandon(b, cause) 
 // Address is part of wire.Submitter.
 func (m *member) Address() string { return m.lane.Address() }
 
-// end notes what the commands have done to the connection, and returns their
-// replies.
-func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies []byte, err error) {
+// end notes what the commands have done to the connection.
+func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.underWay--
 	for i, sent := range commands {
-		reply, missing := batch.Reply(i)
-		if missing != nil && err == nil {
-			err = wire.Named(sent.Name(), c.Address(), missing)
-		}
-		if notSent(missing) {
-			break
+		reply, err := batch.Reply(i)
+		if notSent(err) {
+			return
 		}
 		c.usage.note(sent, reply)
-		replies = append(replies, reply...)
 	}
-	if err != nil {
-		return replies, err
-	}
-	if c.underWay == 0 {
+	if c.underWay == 0 && !batch.Failed() {
 		c.member.quietUntil.Store(nil)
 	}
-	return replies, nil
 }
 
 // cleanLocked reports whether the connection is as its user got it.
 func (c *Dedicated) cleanLocked() bool {
 	return c.underWay == 0 && !c.usage.open && !c.usage.changed
-}
-
-// Returned reports whether the connection was returned.
-func (c *Dedicated) Returned() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.returned
-}
-
-// InTransaction reports whether the server queues commands: after MULTI, until
-// EXEC or DISCARD.
-func (c *Dedicated) InTransaction() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.usage.multi
 }
 
 func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }
@@ -206,22 +196,18 @@ func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }
 type usage struct {
 	changed bool // it is not as the user got it, or there is no telling
 	open    bool // MULTI or WATCH was sent, and neither EXEC nor DISCARD has succeeded since
-	multi   bool // the server queues commands
 }
 
 // note notes that the command was sent, and its reply; nil is one that did not come.
 func (u *usage) note(sent command.Command, reply []byte) {
-	done := !resp.IsError(reply)
 	switch e := sent.Effect(); {
 	case reply == nil || !sent.Known():
 		u.changed = true
 	case e == command.NoEffect || e == command.Awaits || e == command.Unwatches:
-	case e == command.OpensTransaction:
-		u.open, u.multi = true, u.multi || done
-	case e == command.Watches:
+	case e == command.OpensTransaction || e == command.Watches:
 		u.open = true
 	case e == command.EndsTransaction:
-		u.open, u.multi = u.open && !done, u.multi && !done && !resp.EndsExec(reply)
+		u.open = u.open && resp.IsError(reply)
 	default:
 		u.changed = true
 	}

@@ -21,7 +21,7 @@ import (
 func TestUsage(t *testing.T) {
 	const ok, bad = "+OK\r\n", "-ERR syntax error\r\n"
 	const execAbort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
-	open, multi, changed := usage{open: true}, usage{open: true, multi: true}, usage{changed: true}
+	open, changed := usage{open: true}, usage{changed: true}
 	for _, test := range []struct {
 		before  usage
 		command string
@@ -39,22 +39,20 @@ func TestUsage(t *testing.T) {
 		{usage{}, "SCRIPT debug yes", ok, changed},
 		{usage{}, "SELECT 1", bad, changed},
 		{usage{}, "ASKING", ok, changed},
-		{usage{}, "multi", ok, multi},
+		{usage{}, "multi", ok, open},
 		{usage{}, "MULTI", bad, open},
 		{usage{}, "WATCH k", ok, open},
 		{usage{}, "EXEC", bad, usage{}},
 		{changed, "RESET", "+RESET\r\n", changed},
 		{open, "EXEC", bad, open},
 		{open, "UNWATCH", ok, open},
-		{multi, "MULTI", bad, multi},
-		{multi, "GET k", "+QUEUED\r\n", multi},
-		{multi, "SELECT 1", "+QUEUED\r\n", usage{changed: true, open: true, multi: true}},
-		{multi, "EXEC", bad, multi},
-		{multi, "EXEC", execAbort, open},
-		{multi, "EXEC", "-MOVED 1 127.0.0.1:7001\r\n", open},
-		{multi, "EXEC", "*1\r\n:1\r\n", usage{}},
-		{multi, "EXEC", "*-1\r\n", usage{}},
-		{multi, "DISCARD", ok, usage{}},
+		{open, "GET k", "+QUEUED\r\n", open},
+		{open, "SELECT 1", "+QUEUED\r\n", usage{changed: true, open: true}},
+		{open, "EXEC", execAbort, open},
+		{open, "EXEC", "-MOVED 1 127.0.0.1:7001\r\n", open},
+		{open, "EXEC", "*1\r\n:1\r\n", usage{}},
+		{open, "EXEC", "*-1\r\n", usage{}},
+		{open, "DISCARD", ok, usage{}},
 	} {
 		var reply []byte
 		if test.reply != "" {

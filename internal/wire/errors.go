@@ -7,6 +7,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -79,3 +80,25 @@ func NameCommand(err error, encoded []byte, addr string) error {
 	}
 	return err
 }
+
+// ReplyError returns the error of a server's error reply. It wraps [redislanes.ErrRefused] if the
+// server did not run the command.
+func ReplyError(reply []byte) error {
+	text := resp.ErrorText(reply)
+	said := cause.Said(text)
+	if fate.Of(text).Refused() {
+		return refusal{said}
+	}
+	return said
+}
+
+// IsRefusal reports whether the server says that it did not run a command, and that it, or another
+// one, might.
+func IsRefusal(reply []byte) bool {
+	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)).Refused()
+}
+
+// A refusal is a server's error reply that wraps ErrRefused.
+type refusal struct{ *cause.SaidError }
+
+func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
+)
+
+// A Place is a node that a program has chosen, and what for. The zero value is none.
+type Place struct {
+	node *node
+	use  use
+}
+
+// Addr returns the node's address.
+func (p Place) Addr() string { return p.node.addr }
+
+// Places returns the primaries of the map in use, and the replicas of each.
+func (c *Client) Places() (primaries []Place, replicas [][]Place, err error) {
+	if err := c.Usable(context.Background()); err != nil {
+		return nil, nil, err
+	}
+	t := c.current()
+	for i, n := range t.Nodes {
+		primaries = append(primaries, Place{n, asPrimary})
+		var of []Place
+		for _, r := range t.Replicas[i] {
+			of = append(of, Place{r, asReplica})
+		}
+		replicas = append(replicas, of)
+	}
+	return primaries, replicas, nil
+}
+
+// placeAt gives all commands places on one trip.
+func (r *Request) placeAt(e *execution, at Place, slowLanes bool) []*trip {
+	t := e.trip(at.node.pool(at.use), r.arena)
+	t.SetSlow(slowLanes && r.slow > 0)
+	for i := range r.bounds {
+		r.addTo(t, i)
+	}
+	e.observed.nextAttempt(1)
+	return e.trips[e.used-1 : e.used]
+}
+
+// learnAt renews the node's connections if the error reply says that they are stale. Nothing is tried
+// again: the caller gets the error in any case.
+func (c *Client) learnAt(p *nodepool.Node, text []byte, replica bool) {
+	to := slots.ParseRedirect(text, p.Address())
+	c.replaceStale(p, to.From(p.Address(), c.dialAddr(to)), text, replica, time.Time{})
+}
+
+// learnFrom is learnAt for the replies to a request.
+func (c *Client) learnFrom(r *Request, at Place) {
+	for i := range r.bounds {
+		if reply, err := r.lastTry(i); err == nil && resp.IsError(reply) {
+			c.learnAt(r.places[i].trip.pool, resp.ErrorText(reply), at.use == asReplica)
+		}
+	}
+}
