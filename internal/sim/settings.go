@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -20,7 +19,6 @@ type Settings struct {
 	Latency, Jitter     time.Duration // one way
 	Callers             int
 	KeepsDeadlines      bool
-	Refusal             error // of setting a deadline that is not kept
 	Password            bool
 	OneHost             bool // the nodes differ by their ports only
 	Unnamed             bool // and do not say which host it is
@@ -49,9 +47,6 @@ func choose(seed uint64) Settings {
 	s.DeadSeed = chance(r, 4)
 	s.OneHost = chance(r, 5)
 	s.Unnamed = s.OneHost && chance(r, 2)
-	if chance(r, 2) {
-		s.Refusal = errors.ErrUnsupported
-	}
 	s.Jitter = oneOf(r, 0, s.Latency/4, s.Latency)
 	c := source(seed, ofConfig, 0)
 	s.Unset = chance(c, 8)

@@ -189,7 +189,7 @@ func (w *world) connect() error {
 	w.user.seed = derived(w.seed, ofUser)
 	w.user.moved, w.user.nat = w.askMap, w.settings.NAT
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
-	c.Dialer.NetDial = w.net.TimelessDialer(us, w.settings.Refusal)
+	c.Dialer.NetDial = w.net.TimelessDialer(us)
 	if w.settings.KeepsDeadlines {
 		c.Dialer.NetDial = w.net.Dialer(us)
 	}

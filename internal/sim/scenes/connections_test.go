@@ -3,7 +3,6 @@ package scenes
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -203,32 +202,6 @@ func TestClosedWhileWaiting(t *testing.T) {
 		require.NoError(s, client.Close())
 		require.LessOrEqual(s, time.Since(began), soon)
 		wait()
-	})
-}
-
-// TestEndlessDials: NetDial does not return, whatever its context says. Calls end in time, and
-// later connections are as good as ever.
-func TestEndlessDials(t *testing.T) {
-	var hangs atomic.Bool
-	with := setup{dial: func(next dial) dial {
-		return func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if hangs.Load() {
-				time.Sleep(time.Minute)
-			}
-			return next(ctx, network, addr)
-		}
-	}}
-	scene(t, with, func(s *stage) {
-		s.warm()
-		hangs.Store(true)
-		s.node(0).Cut()
-		for range 3 {
-			s.incr(100*time.Millisecond, s.key(0, 0)).failed(100 * time.Millisecond)
-		}
-		hangs.Store(false)
-		time.Sleep(7 * time.Second) // Dialer.Timeout, and a backoff
-		s.incr(time.Second, s.key(0, 0)).ok(soon)
-		time.Sleep(time.Minute)
 	})
 }
 

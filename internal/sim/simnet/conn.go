@@ -138,13 +138,9 @@ func (c *conn) failure(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// A timeless connection keeps no deadlines, as some wrappers of connections do
-// not: setting one has the error as its only effect.
-type timeless struct {
-	*conn
-	err error
-}
+// A timeless connection knows no deadlines, as a channel of SSH.
+type timeless struct{ *conn }
 
-func (t timeless) SetDeadline(time.Time) error      { return t.err }
-func (t timeless) SetReadDeadline(time.Time) error  { return t.err }
-func (t timeless) SetWriteDeadline(time.Time) error { return t.err }
+func (timeless) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
+func (timeless) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
+func (timeless) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }

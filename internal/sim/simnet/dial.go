@@ -30,15 +30,14 @@ func (n *Network) Dialer(from string) func(ctx context.Context, network, addr st
 	}
 }
 
-// TimelessDialer is Dialer for connections that keep no deadlines: setting one has
-// err, which may be nil, as its only effect.
-func (n *Network) TimelessDialer(from string, err error) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// TimelessDialer is Dialer for connections that know no deadlines: setting one is an error.
+func (n *Network) TimelessDialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
 		w, failed := n.dial(ctx, from, addr)
 		if failed != nil {
 			return nil, failed
 		}
-		return timeless{w.client, err}, nil
+		return timeless{w.client}, nil
 	}
 }
 
