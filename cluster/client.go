@@ -126,9 +126,8 @@ func (c *Client) Stats() redislanes.Stats { return c.engine().Stats() }
 func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }
 
 // Close closes all connections at once. Commands in flight end with an error that wraps
-// ErrClosed. It returns when no goroutine of the client is left. A function of the program that
-// does not return within three seconds, such as NetDial or a log, is left behind. Closing again
-// does nothing. The error is nil, except on a Client that New has not made.
+// ErrClosed. It returns when no goroutine of the client is left, so a function that the client
+// calls, such as NetDial or a log, must not call it. Closing again does nothing. The error is nil, except on a Client that New has not made.
 func (c *Client) Close() error { return c.engine().Close() }
 
 // String describes the client.

@@ -68,27 +68,6 @@ func TestCloseEndsWaits(t *testing.T) {
 	}
 }
 
-// TestCloseLeavesATraceBehind: Close does not wait for ever for a function of the program.
-func TestCloseLeavesATraceBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(string, []string) string { return one }, nodeA)
-		release := make(chan struct{})
-		defer close(release)
-		hung := make(chan struct{}, 2)
-		client := w.open(t, cluster.Config{RefreshEvery: time.Second, Trace: &redislanes.Trace{TopologyChanged: func(redislanes.TopologyChange) {
-			if hung <- struct{}{}; len(hung) > 1 { // the first map is New's
-				<-release
-			}
-		}}})
-		w.set(func() { w.slots = slotMap(nodeA, nodeB) })
-		time.Sleep(3 * time.Second)
-		require.Len(t, hung, 2)
-		began := time.Now()
-		require.NoError(t, client.Close())
-		require.LessOrEqual(t, time.Since(began), 3*time.Second)
-	})
-}
-
 func TestUseAfterClose(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)

@@ -95,9 +95,8 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.ser
 func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 
 // Close closes all connections. Calls in flight or waiting fail with an error that wraps
-// [redislanes.ErrClosed]. Close waits up to three seconds until no goroutine of the pool is left. A
-// goroutine stays behind if a function of the program (a log, a strategy, NetDial) does not return.
-// Closing again does nothing.
+// [redislanes.ErrClosed]. Close returns when no goroutine of the pool is left, so a function that the
+// pool calls (a log, a strategy, NetDial) must not call it. Closing again does nothing.
 func (p *Pool) Close() error { return p.node.Close() }
 
 // String describes the pool by its kind and address.

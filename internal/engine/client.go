@@ -9,7 +9,6 @@ import (
 
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -34,7 +33,7 @@ type Client struct {
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
 	refusals attempt.Refusals
-	journal  *guard.Journal
+	log      *guard.Log
 
 	exchanges sync.Pool // see Kept; each client has its own, so that a synctest bubble keeps what it has made
 
@@ -56,7 +55,7 @@ func newClient(cfg Config, seeds []string) *Client {
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.asker = asker{cfg: cfg}
 	c.refresher = refresher{client: c, strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool)}
-	c.journal = guard.NewJournal(cfg.Logger)
+	c.log = guard.NewLog(cfg.Logger)
 	c.topology.Store(slots.NewTable[*node](nil, nil))
 	c.change = make(chan struct{})
 	return c
@@ -94,7 +93,7 @@ func (c *Client) dialAddr(to slots.Redirect) string {
 		return to.Addr
 	}
 	addr, _, err := c.asker.mapped(to.Addr)
-	c.journal.Panicked(err)
+	c.log.Panicked(err)
 	return addr
 }
 
@@ -242,8 +241,7 @@ func (c *Client) await(quiet func() bool) {
 }
 
 // Close closes all connections. Commands in flight end with an error that wraps ErrClosed. It
-// returns when no goroutine of the client is left. A goroutine in which a function of the user
-// does not return for three seconds is left behind. Closing again does nothing.
+// returns when no goroutine of the client is left. Closing again does nothing.
 func (c *Client) Close() error {
 	if c == nil || c.ctx == nil {
 		return errNotMade
@@ -260,18 +258,7 @@ func (c *Client) Close() error {
 	for _, n := range nodes {
 		closing.Go(n.close)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		closing.Wait()
-		c.tasks.Wait()
-		<-c.journal.Close()
-	}()
-	patience := time.NewTimer(nodepool.ClosePatience)
-	defer patience.Stop()
-	select {
-	case <-ended:
-	case <-patience.C:
-	}
+	closing.Wait()
+	c.tasks.Wait()
 	return nil
 }

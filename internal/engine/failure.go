@@ -26,7 +26,7 @@ func (c *Client) refused(f fate.Fate, text []byte, addr string, slot int32, repl
 	}
 	since, tell := c.refusals.Refused(f, addr, slot, now)
 	if tell {
-		c.journal.Note(guard.Outage, attempt.AtNode(addr).String(), now.Sub(since), wire.ErrorCode(text),
+		c.log.Note(guard.Outage, attempt.AtNode(addr).String(), now.Sub(since), wire.ErrorCode(text),
 			"are retried within RetryWindow, then fail at once")
 	}
 	met.Since = since
@@ -66,7 +66,7 @@ func (c *Client) answered(addr string, slot int32, wrote bool) {
 		return
 	}
 	if since, told := c.refusals.Answered(addr, slot, wrote); told {
-		c.journal.Note(guard.OutageOver, attempt.AtNode(addr).String(), time.Since(since))
+		c.log.Note(guard.OutageOver, attempt.AtNode(addr).String(), time.Since(since))
 	}
 }
 

@@ -16,7 +16,7 @@ func (r *refresher) noteRefreshed(err error) {
 	now := time.Now()
 	switch {
 	case err == nil && !r.failing.IsZero():
-		r.client.journal.Note(guard.RefreshSucceeded, now.Sub(r.failing))
+		r.client.log.Note(guard.RefreshSucceeded, now.Sub(r.failing))
 		r.failing = time.Time{}
 		r.failed.Over()
 	case err == nil || r.client.ctx.Err() != nil:
@@ -25,9 +25,9 @@ func (r *refresher) noteRefreshed(err error) {
 			r.failing = now
 		}
 		if n, due := r.failed.Due(now); due {
-			r.client.journal.Note(guard.RefreshFailed, n, err)
+			r.client.log.Note(guard.RefreshFailed, n, err)
 		}
-		r.client.journal.Panicked(err)
+		r.client.log.Panicked(err)
 	}
 }
 
@@ -45,7 +45,7 @@ func (r *refresher) noteMoved() {
 	}
 	if _, due := r.moved.Due(time.Now()); due {
 		r.told = after
-		r.client.journal.Note(guard.SlotsMoved, change.Moved, describe(change))
+		r.client.log.Note(guard.SlotsMoved, change.Moved, describe(change))
 	}
 }
 
@@ -72,6 +72,6 @@ func (r *refresher) logSkips(by string, skips []slots.Skip) {
 			continue
 		}
 		r.skipped[what] = true
-		r.client.journal.Note(guard.NodeLeftOut, s.Node, s.Reason, by)
+		r.client.log.Note(guard.NodeLeftOut, s.Node, s.Reason, by)
 	}
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// A logbook keeps the lines of a journal, without their times.
+// A logbook keeps the lines of a log, without their times.
 type logbook struct {
-	text    bytes.Buffer
-	journal *guard.Journal
+	text bytes.Buffer
+	log  *guard.Log
 }
 
 func newLogbook() *logbook {
 	b := new(logbook)
-	b.journal = guard.NewJournal(slog.New(slog.NewTextHandler(&b.text, &slog.HandlerOptions{
+	b.log = guard.NewLog(slog.New(slog.NewTextHandler(&b.text, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
@@ -53,7 +53,7 @@ func TestLogOfOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
 		c := newClient(Config{}.withDefaults(), []string{"a:1"})
-		c.journal = book.journal
+		c.log = book.log
 		refused := func() { c.refused(fate.Down, []byte("LOADING x"), "a:1", 1, false, time.Now()) }
 		refused()
 		time.Sleep(time.Second - 1)
@@ -75,7 +75,7 @@ func TestLogOfRefreshes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
 		c := newClient(Config{}.withDefaults(), []string{"a:1"})
-		c.journal = book.journal
+		c.log = book.log
 		c.refresher.noteRefreshed(nil)
 		require.Empty(t, book.lines())
 		for range 12 {
@@ -101,7 +101,7 @@ func TestLogOfMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
 		c := newClient(Config{}.withDefaults(), []string{"a:1"})
-		c.journal = book.journal
+		c.log = book.log
 		nodes := make([]*node, 20)
 		for i := range nodes {
 			nodes[i] = &node{addr: fmt.Sprintf("n:%02d", i)}

@@ -20,7 +20,7 @@ func begin[S any](c *Client, name string, f func(context.Context, S) context.Con
 		return ctx
 	}
 	next := ctx
-	c.journal.Call(name, func() { next = f(ctx, s) })
+	c.log.Call(name, func() { next = f(ctx, s) })
 	if next == nil {
 		return ctx
 	}
@@ -30,12 +30,12 @@ func begin[S any](c *Client, name string, f func(context.Context, S) context.Con
 // end calls a function of the trace, which may be nil, that ends something.
 func end[S, I any](c *Client, name string, f func(context.Context, S, I), ctx context.Context, s S, info I) {
 	if f != nil {
-		c.journal.Call(name, func() { f(ctx, s, info) })
+		c.log.Call(name, func() { f(ctx, s, info) })
 	}
 }
 
 // CallUser calls a function of the program. A panic in it is logged.
-func (c *Client) CallUser(name string, f func()) { c.journal.Call(name, f) }
+func (c *Client) CallUser(name string, f func()) { c.log.Call(name, f) }
 
 // tellOpened returns what the trace knows a new pool by, nil without one.
 func (n *node) tellOpened(u use) *redislanes.PoolInfo {
@@ -45,7 +45,7 @@ func (n *node) tellOpened(u use) *redislanes.PoolInfo {
 	}
 	info := &redislanes.PoolInfo{Addr: n.addr, Role: u.String(), Kind: cfg.Pool.WithDefaults(false).Kind}
 	if f := cfg.Trace.PoolOpened; f != nil {
-		n.client.journal.Call("Trace.PoolOpened", func() { f(info) })
+		n.client.log.Call("Trace.PoolOpened", func() { f(info) })
 	}
 	return info
 }
@@ -56,7 +56,7 @@ func (n *node) tellClosed(info *redislanes.PoolInfo) {
 		return
 	}
 	if f := n.client.cfg.Trace.PoolClosed; f != nil {
-		n.client.journal.Call("Trace.PoolClosed", func() { f(info) })
+		n.client.log.Call("Trace.PoolClosed", func() { f(info) })
 	}
 }
 
@@ -83,5 +83,5 @@ func (r *refresher) tellTopology() {
 	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
 		return
 	}
-	r.client.journal.Call("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
+	r.client.log.Call("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
 }

@@ -351,7 +351,7 @@ func (r *refresher) logFlaw(addr string, flaw slots.Flaw) {
 	}
 	if r.strange[addr] != flaw && r.client.topology.Load().Map != nil {
 		r.strange[addr] = flaw
-		r.client.journal.Note(guard.MapNotUsed, addr, flaw.String())
+		r.client.log.Note(guard.MapNotUsed, addr, flaw.String())
 	}
 }
 

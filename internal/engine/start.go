@@ -28,7 +28,7 @@ func (c *Client) start(ctx context.Context) error {
 		case err == nil || ctx.Err() != nil || !willPass(err, time.Since(began) < oddPatience):
 			return err
 		}
-		c.journal.Note(guard.NotReady, err)
+		c.log.Note(guard.NotReady, err)
 		unready = err
 		_ = c.wait(ctx, startPause(attempts), nil) // the next attempt ends at once if the context has ended
 	}

@@ -47,23 +47,23 @@ func Value[T any](callback string, f func() T) (value T, err error) {
 }
 
 // Call calls a function of a user. A panic in it is noted.
-func (j *Journal) Call(callback string, f func()) {
+func (l *Log) Call(callback string, f func()) {
 	err := func() (err error) {
 		defer Catch(callback, &err)
 		f()
 		return nil
 	}()
-	j.Panicked(err)
+	l.Panicked(err)
 }
 
 // Panicked notes err with the stack if it is a panic of a user's function, and does
-// nothing otherwise. The caller does not wait for the log.
-func (j *Journal) Panicked(err error) {
+// nothing otherwise.
+func (l *Log) Panicked(err error) {
 	if err == nil {
 		return // before p, which is on the heap
 	}
 	var p *PanicError
 	if errors.As(err, &p) {
-		j.Note(Panicked, p.Callback, p.Value, p.Stack)
+		l.Note(Panicked, p.Callback, p.Value, p.Stack)
 	}
 }

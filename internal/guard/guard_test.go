@@ -58,11 +58,10 @@ func (r rude) WithGroup(string) slog.Handler             { return r }
 
 func TestPanicked(t *testing.T) {
 	var b bytes.Buffer
-	j := NewJournal(slog.New(slog.NewTextHandler(&b, nil)).With("addr", "a:1"))
+	j := NewLog(slog.New(slog.NewTextHandler(&b, nil)).With("addr", "a:1"))
 	j.Panicked(nil)
 	j.Panicked(errors.New("no panic"))
 	j.Panicked(fmt.Errorf("dial: %w", call(func() { panic("boom") })))
-	<-j.Close()
 	require.Contains(t, b.String(), `level=ERROR msg="callback panicked" addr=a:1 callback=Config.F panic=boom stack=`)
 	require.Equal(t, 1, strings.Count(b.String(), "level="))
 }

@@ -32,8 +32,7 @@ var (
 	NodeLeftOut      = define(slog.LevelWarn, "a node is left out of the map of the slots", "node", "reason", "told_by")
 	NotReady         = define(slog.LevelInfo, "no server is ready yet", "error")
 
-	LinesDropped = define(slog.LevelWarn, "lines dropped: the log is too slow", "lines")
-	Panicked     = define(slog.LevelError, "callback panicked", "callback", "panic", "stack")
+	Panicked = define(slog.LevelError, "callback panicked", "callback", "panic", "stack")
 )
 
 var all []Line

@@ -111,12 +111,8 @@ var connections = []promise{
 	{"a callback or a log that hangs holds nobody up", []mutant{
 		{fault: "a strategy that is asked about one node holds up another", at: "internal/nodepool.sharedAccess.submit",
 			by: never("a.Strategy != nil"), tests: "./cluster TestSlowStrategyOfOneNode"},
-		{fault: "a caller waits for the log that is told of a panic", at: "internal/guard.Journal.Panicked",
-			by: before(`j.log.Error("callback panicked")`, "Note"), tests: "./internal/nodepool TestStuckLogOfPanics"},
 		{fault: "a slow Trace.Waited holds up the bytes of others", at: "internal/nodepool.monitor.unlock",
 			by: becomes("defer lane.Flush()", "lane.Flush"), tests: "./internal/nodepool TestSlowWaitedHoldsNobodyUp"},
-		{fault: "lines for a log that does not return take memory without end", at: "internal/guard.Journal.Note",
-			by: never("maxLines"), tests: "./internal/guard TestJournalOfAStuckLog"},
 	}},
 	{"the log has a line for news only", []mutant{
 		{fault: "each failed dial is a line in the log", at: "internal/guard.Throttle.Due",

@@ -39,8 +39,6 @@ var deadlines = []promise{
 	{"Close ends waits, and is bounded", []mutant{
 		{fault: "a call that waits until it tries again outlives Close", at: "internal/engine.Client.wait",
 			by: without("c.ctx.Done"), tests: "./cluster TestCloseEndsWaits"},
-		{fault: "a log that does not return holds up Close", at: "internal/nodepool.Node.Close",
-			by: without("C"), tests: "./internal/nodepool TestStuckLog"},
 		{fault: "a node that has ended makes another pool", at: "internal/nodepool.Node.dedicatedPool",
 			by: never("ended"), tests: "./internal/nodepool TestPoolsAreMadeWhenNeeded"},
 	}},

@@ -88,7 +88,7 @@ func (p *Pool) dial(m *member) {
 	case err == nil:
 		p.access.dispatch()
 	case !ended:
-		p.journal.Panicked(err)
+		p.log.Panicked(err)
 	}
 }
 

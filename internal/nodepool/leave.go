@@ -46,7 +46,7 @@ func (m *member) Closed(l *wire.Lane) {
 		p.leftLocked(m, err)
 	}
 	if !p.closed && !p.retired {
-		p.journal.Note(guard.ConnClosed, p.addr, closeReason(err), err)
+		p.noteLocked(guard.ConnClosed, p.addr, closeReason(err), err)
 	}
 	p.mu.Unlock()
 }

@@ -32,10 +32,6 @@ const (
 
 // The times of the package.
 const (
-	// ClosePatience is how long Close waits for users' functions that do not return, such as
-	// a log. Then it leaves them behind.
-	ClosePatience = 3 * time.Second
-
 	// quietTime is how long a connection is idle before its background goroutine listens on
 	// it for the server's hanging up. Until then the next request notices it.
 	quietTime = time.Second

@@ -81,7 +81,7 @@ func (m *monitor) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool
 // What users' functions are told. The lock's owner calls them once it has unlocked.
 
 func (p *Pool) tellWait(wait time.Duration) {
-	p.journal.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
+	p.log.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
 }
 
 // tellDialedLocked tells of an attempt to connect.
@@ -93,7 +93,7 @@ func (p *Pool) tellDialedLocked(began time.Time, took time.Duration, steps wire.
 		Pool: p.Traced, Began: began, Took: took, Err: err,
 		Connect: steps.Connect, TLS: steps.TLS, Handshake: steps.Handshake,
 	}
-	p.mu.calls = append(p.mu.calls, func() { p.journal.Call("Trace.Dialed", func() { p.Trace.Dialed(info) }) })
+	p.mu.calls = append(p.mu.calls, func() { p.log.Call("Trace.Dialed", func() { p.Trace.Dialed(info) }) })
 }
 
 // tellClosedLocked tells of a connection that has ended because of err.
@@ -102,5 +102,5 @@ func (p *Pool) tellClosedLocked(m *member, err error) {
 		return
 	}
 	info := redislanes.CloseInfo{Pool: p.Traced, Open: time.Since(m.born), Reason: closeReason(err), Err: err}
-	p.mu.calls = append(p.mu.calls, func() { p.journal.Call("Trace.ConnClosed", func() { p.Trace.ConnClosed(info) }) })
+	p.mu.calls = append(p.mu.calls, func() { p.log.Call("Trace.ConnClosed", func() { p.Trace.ConnClosed(info) }) })
 }

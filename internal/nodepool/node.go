@@ -38,7 +38,7 @@ type server struct {
 	addr    string
 	dialer  lanes.Dialer
 	purpose wire.Purpose
-	journal *guard.Journal
+	log     *guard.Log
 }
 
 // NewFor returns a node for the server at addr, host:port, with the defaults for a server
@@ -49,7 +49,7 @@ func NewFor(s Settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	to := &server{addr: addr, dialer: wire.Sealed(d), purpose: purpose, journal: guard.NewJournal(log)}
+	to := &server{addr: addr, dialer: wire.Sealed(d), purpose: purpose, log: guard.NewLog(log)}
 	return &Node{server: to, main: newPool(s.WithDefaults(false), to)}, nil
 }
 
@@ -201,31 +201,14 @@ func (n *Node) Retire() {
 
 // Close closes all connections, also dedicated ones. Batches in flight or
 // waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
-// goroutine of the node is left, but no longer than three seconds: one in which a
-// function of the user does not return (a log, a strategy, a trace, NetDial) is left
-// behind. Closing again does nothing.
+// goroutine of the node is left. Closing again does nothing.
 func (n *Node) Close() error {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		n.end()
-	}()
-	patience := time.NewTimer(ClosePatience)
-	defer patience.Stop()
-	select {
-	case <-ended:
-	case <-patience.C:
-	}
-	return nil
-}
-
-func (n *Node) end() {
 	var ending sync.WaitGroup
 	for _, p := range n.endFor(errClosed) {
 		ending.Go(p.end)
 	}
 	ending.Wait()
-	<-n.journal.Close()
+	return nil
 }
 
 // Info returns what traces know the node by; nil without a trace.

@@ -89,7 +89,7 @@ func (a *sharedAccess) choose(strategy lanes.Strategy, set *lanes.Set, key int64
 	i, err = askStrategy(strategy, set, key)
 	switch {
 	case err != nil:
-		a.journal.Panicked(err)
+		a.log.Panicked(err)
 	case i < 0 || i >= n:
 		i = int(uint(i) % uint(n))
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/redislanes/redislanes/internal/health"
 )
 
-// What the log is told. Lines are noted under mu, and written by a goroutine of the
-// journal.
+// What the log is told. Lines are noted under mu, and written by the goroutine that unlocks it.
 
 // failAtOnce is what happens to commands for a server that is down or suspect.
 const failAtOnce = "fail at once"
@@ -23,7 +22,7 @@ func (p *Pool) noteStateLocked(line guard.Line, values ...any) {
 	if p.beside() {
 		line.Level = slog.LevelDebug
 	}
-	p.journal.Note(line, append([]any{p.addr}, values...)...)
+	p.noteLocked(line, append([]any{p.addr}, values...)...)
 }
 
 // noteDialFailedLocked adds a line about the first connection that could not be had,
@@ -59,4 +58,8 @@ func (p *Pool) noteOutageLocked(was, is health.State) {
 	default:
 		p.noteStateLocked(guard.ServerNotSuspect, after)
 	}
+}
+
+func (p *Pool) noteLocked(line guard.Line, values ...any) {
+	p.mu.calls = append(p.mu.calls, func() { p.log.Note(line, values...) })
 }

@@ -16,61 +16,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
-
-// A stuckLog is a slog.Handler that does not return before it is released.
-type stuckLog struct{ release chan struct{} }
-
-func (l stuckLog) Enabled(context.Context, slog.Level) bool  { return true }
-func (l stuckLog) Handle(context.Context, slog.Record) error { <-l.release; return nil }
-func (l stuckLog) WithAttrs([]slog.Attr) slog.Handler        { return l }
-func (l stuckLog) WithGroup(string) slog.Handler             { return l }
-
-// TestStuckLog: a log that does not return holds up neither callers, nor looks, nor
-// Close for longer than its time.
-func TestStuckLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := stuckLog{make(chan struct{})}
-		p, err := New(Adaptive{Min: 1, Max: 4}, simulatedServer(t, time.Millisecond), "simulated:1", slog.New(log))
-		require.NoError(t, err)
-		for range 3 {
-			for _, err := range crowd(t, p, 20) {
-				require.NoError(t, err)
-			}
-			p.main.mu.Lock()
-			for _, m := range p.main.members {
-				p.main.leaveLocked(m, errIdle, true)
-			}
-			p.main.mu.Unlock()
-			time.Sleep(time.Second)
-			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-		}
-		began := time.Now()
-		require.NoError(t, p.Close())
-		require.LessOrEqual(t, time.Since(began), ClosePatience)
-		close(log.release)
-	})
-}
-
-// TestStuckLogOfPanics: whoever calls a user's function that panics does not wait for the
-// log, which says so.
-func TestStuckLogOfPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := stuckLog{make(chan struct{})}
-		o := hearing(func(redislanes.WaitInfo) { panic("boom") })
-		p, err := New(Fixed{Size: 1, Options: o}, simulatedServer(t, time.Millisecond), "simulated:1", slog.New(log))
-		require.NoError(t, err)
-		began := time.Now()
-		for _, err := range crowd(t, p, 10) { // all but one wait
-			require.NoError(t, err)
-		}
-		require.Less(t, time.Since(began), time.Second)
-		require.NoError(t, p.Close())
-		close(log.release)
-	})
-}
 
 // A logbook keeps the lines of a log from a level on, without their times and the
 // address of the server.
