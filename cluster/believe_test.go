@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -140,8 +139,7 @@ func refreshes(ctx context.Context, client *cluster.Client) (failed int) {
 	return failed
 }
 
-// TestOneNodeClaimsOneSlot: the map that loses nearly all slots is that of one
-// node only.
+// TestOneNodeClaimsOneSlot: the map that loses nearly all slots is that of one node only.
 func TestOneNodeClaimsOneSlot(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, 3)
@@ -151,12 +149,10 @@ func TestOneNodeClaimsOneSlot(t *testing.T) {
 	require.Zero(t, refreshes(ctx, client))
 	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
 
-	// The others cannot be reached, and it is still not believed.
+	// The others cannot be reached, and keep their slots.
 	s.fakes[1].close()
 	s.fakes[2].close()
-	var wrong *cause.Map
-	require.ErrorAs(t, client.Sync(ctx), &wrong)
-	require.Equal(t, s.fakes[0].addr(), wrong.Addr)
+	require.NoError(t, client.Sync(ctx))
 	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
 }
 
@@ -164,14 +160,12 @@ func TestOneNodeClaimsOneSlot(t *testing.T) {
 func TestMapsThatAreBelieved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rows  func(s *scripted) []row
-		gone  []int // nodes
-		slots int   // that have an owner
-		last  int   // the owner of the last slot
+		rows func(s *scripted) []row
+		gone []int // nodes
+		last int   // the owner of the last slot
 	}{
-		"a shard is lost for good":          {func(s *scripted) []row { return s.parts("node")[1:] }, []int{0}, cluster.SlotCount - cluster.SlotCount/3, 2},
-		"one node has all slots":            {func(s *scripted) []row { return []row{{s.fakes[1], id(1), 0, lastSlot, 8}} }, []int{0, 2}, cluster.SlotCount, 1},
-		"all have new IDs and small epochs": {func(s *scripted) []row { return s.turned("anew") }, nil, cluster.SlotCount, 0},
+		"one node has all slots":            {func(s *scripted) []row { return []row{{s.fakes[1], id(1), 0, lastSlot, 8}} }, []int{0, 2}, 1},
+		"all have new IDs and small epochs": {func(s *scripted) []row { return s.turned("anew") }, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +177,7 @@ func TestMapsThatAreBelieved(t *testing.T) {
 				s.fakes[i].close()
 			}
 			require.Zero(t, refreshes(ctx, client))
-			require.Equal(t, c.slots, client.Stats().Slots)
+			require.Equal(t, cluster.SlotCount, client.Stats().Slots)
 			require.Equal(t, s.fakes[c.last].addr(), client.Primary(lastSlot))
 			require.Equal(t, c.last, owner(t, ctx, client, lastSlot))
 		})
@@ -220,7 +214,7 @@ func TestPartitionedPrimary(t *testing.T) {
 	for _, f := range s.fakes[1:] {
 		f.close()
 	}
-	require.Equal(t, 20, refreshes(ctx, client))
+	require.Zero(t, refreshes(ctx, client))
 	require.NotEqual(t, s.fakes[0].addr(), client.Primary(0))
 }
 
@@ -241,6 +235,6 @@ func TestMovedOutlivesOldMaps(t *testing.T) {
 	s.fakes[0].close() // it and the new owner cannot be asked for the map
 	s.tell(s.fakes[2], []row{})
 	require.Equal(t, 2, owner(t, ctx, client, slot))
-	require.Equal(t, 20, refreshes(ctx, client))
+	require.Zero(t, refreshes(ctx, client))
 	require.Equal(t, s.fakes[2].addr(), client.Primary(slot))
 }

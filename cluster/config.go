@@ -10,6 +10,7 @@ import (
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/source"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -27,8 +28,8 @@ type Config struct {
 	Dialer lanes.Dialer
 
 	// RefreshEvery is how often the map of the slots is fetched even if
-	// nothing hints at a change. Default 15 s, at least 50 ms; negative for
-	// never.
+	// nothing hints at a change, over connections that are open. Default 15 s,
+	// at least 50 ms; negative for never.
 	RefreshEvery time.Duration
 
 	// RetryWindow is how long, from a command's own first failure on, the client retries it if it did
@@ -61,9 +62,9 @@ type Config struct {
 	Slow []string
 
 	// AddrMap, if not nil, translates each address (host:port) that a server
-	// names, for clusters behind NAT. Many goroutines call it at the same time. If an address needs
-	// no translation, it returns the address as it is. A node for which it returns "" is not used.
-	// A call that follows a redirect waits for it for a second.
+	// names, for clusters behind NAT. Many goroutines call it at the same time. It is a plain
+	// function that returns at once. If an address needs no translation, it returns the address as it
+	// is. A node for which it returns "" is not used.
 	AddrMap func(addr string) string
 
 	// Zone, if it is not empty, is the availability zone that this program runs in. Reads
@@ -95,19 +96,6 @@ type Config struct {
 	// which are not sent again.
 	Standalone bool
 
-	// NoIdentity leaves out the questions by which the client makes sure of servers. Set it if an
-	// ACL forbids them: each refusal is an entry in the server's ACL LOG. Left out are READWRITE
-	// and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a replica, CLUSTER NODES
-	// with each fetch of the map, and ROLE. What remains are CLUSTER SLOTS, ASKING, READONLY for
-	// reads from replicas, PING and, unless Dialer.NoSetInfo is set, CLIENT SETINFO. A server that
-	// does not know CLUSTER SLOTS is asked for its ROLE. docs/topologies.md has an ACL for that.
-	//
-	// The client then trusts addresses. It does not notice another cluster's server, or one without
-	// cluster mode, that takes over the address of a node, nor with Sentinels a primary that has
-	// become a replica, until a command is redirected or refused there. Nor does it tell an old map
-	// from a new one by config epochs.
-	NoIdentity bool
-
 	// Lazy lets New return before a server has answered. Until then, calls fail at once with
 	// redislanes.ErrNotSent and the cause. Attempts to connect follow each other within a
 	// second. Client.Sync makes one at once.
@@ -128,9 +116,8 @@ type Config struct {
 // cluster: within Config.RetryWindow, commands that did not run are sent again to the new
 // primary.
 //
-// A Sentinel is believed if two things hold. The server that it names replies to ROLE that it
-// is a primary. The config epoch that it tells is not older than that of the primary in use, or
-// most Sentinels name the same server.
+// The client asks more than half of the Sentinels, or all that answer, and uses the primary with the greatest
+// config epoch. A primary that was not in use has to reply to ROLE that it is one.
 //
 // DoSecondary reads from the replicas that the Sentinels do not report as down.
 // Config.AddrMap translates the addresses of primaries, replicas and Sentinels.
@@ -154,12 +141,11 @@ const WhileContextLasts = engine.WhileContextLasts
 //
 // If no server gives a map of the slots, and one refuses for a reason that may pass, New asks
 // again until the context ends. Such reasons are: the server is loading its data, it has too
-// many clients, or it refuses what Dialer.Credentials has returned. A text that no Redis or Valkey
-// server sends may be meant for good: New asks again for five seconds.
+// many clients, or it refuses what Dialer.Credentials has returned.
 //
-// Of several servers without cluster mode the client uses the first that answers; a replica
-// only if no other one answers. It changes to another server, which has other data, only when the one in use has
-// become a replica or does not answer. It does not change back when the first one returns:
+// Of several servers without cluster mode the client uses the first of the addresses that answers; a replica
+// only if no other one answers. It changes to another server, which has other data, only when the one in use
+// has become a replica or has not answered for a second. It does not change back when the first one returns:
 // that would mix their data.
 //
 // Settings that cannot be used are errors that name the field and the value. If no address
@@ -202,11 +188,7 @@ func (c Config) settings() (s engine.Config, err error) {
 	}
 	s = engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, RetryWindow: c.RetryWindow,
-		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
-		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Trace: c.Trace,
-	}
-	if c.Sentinel != nil {
-		s.Sentinel, s.Primary = &c.Sentinel.Dialer, c.Sentinel.Primary
+		Source: c.source(), Standalone: c.Standalone, Logger: c.Logger, Lazy: c.Lazy, Trace: c.Trace,
 	}
 	if c.Pool != nil {
 		if s.Pool, err = nodepool.Of(c.Pool); err != nil {
@@ -215,4 +197,16 @@ func (c Config) settings() (s engine.Config, err error) {
 	}
 	s.Slow, err = engine.SlowOnly(c.Slow)
 	return s, err
+}
+
+// source returns where maps of the slots come from.
+func (c Config) source() source.Source {
+	nodes := source.NewNodes(c.Dialer, c.AddrMap, c.Zone, c.ZoneOf)
+	switch {
+	case c.Sentinel != nil:
+		return source.NewSentinel(nodes, c.Sentinel.Dialer, c.Sentinel.Primary)
+	case c.Standalone:
+		return source.Server{Nodes: nodes}
+	}
+	return source.Cluster{Nodes: nodes}
 }

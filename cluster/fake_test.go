@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"bufio"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"strconv"
@@ -135,11 +136,14 @@ func slotMap(addrs ...string) string {
 	const slots = 16384
 	for i, addr := range addrs {
 		host, port, _ := net.SplitHostPort(addr)
-		reply += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$40\r\n%040d\r\n",
-			i*slots/len(addrs), (i+1)*slots/len(addrs)-1, len(host), host, port, i)
+		reply += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n%s",
+			i*slots/len(addrs), (i+1)*slots/len(addrs)-1, len(host), host, port, bulk(idOf(addr)))
 	}
 	return reply
 }
+
+// idOf returns the ID of the node at the address. A node is its ID.
+func idOf(addr string) string { return fmt.Sprintf("%040x", crc32.ChecksumIEEE([]byte(addr))) }
 
 // noCluster is what a server without cluster mode replies to CLUSTER SLOTS.
 const noCluster = "-ERR This instance has cluster support disabled\r\n"

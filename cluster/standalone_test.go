@@ -107,8 +107,8 @@ func TestStrictProxy(t *testing.T) {
 	require.Empty(t, p.unknown)
 }
 
-// TestStandaloneAsksItsServerOnly: a refresh of a client that may not ask for the map dials the server that
-// it was given, and none of those that MOVED has named. It follows MOVED to more nodes than it makes room for
+// TestStandaloneAsksItsServerOnly: a refresh of a client that may not ask for the map dials none of the servers
+// that MOVED has named. It follows MOVED to more nodes than it makes room for
 // at a time.
 func TestStandaloneAsksItsServerOnly(t *testing.T) {
 	t.Parallel()
@@ -132,10 +132,8 @@ func TestStandaloneAsksItsServerOnly(t *testing.T) {
 	require.NoError(t, client.Sync(within(t, 10*time.Second))) // behind those that the redirects have caused
 	noting.Store(true)
 	require.NoError(t, client.Sync(within(t, 10*time.Second)))
-	_, asked := dialled.Load(e.Addrs()[0])
-	require.True(t, asked)
 	dialled.Range(func(addr, _ any) bool {
-		require.Equal(t, e.Addrs()[0], addr)
+		require.Fail(t, "dialled", addr)
 		return true
 	})
 	mine.mu.Lock()
@@ -208,7 +206,7 @@ func TestUnixSocket(t *testing.T) {
 
 // TestSlowStandaloneServerStays: of two servers without cluster mode among the
 // seeds, the one in use stays, though the other one answers sooner: it has other
-// data. Once it does not answer at all, the other one is what there is.
+// data. Once it has not answered for a second, the other one is what there is.
 func TestSlowStandaloneServerStays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -230,6 +228,9 @@ func TestSlowStandaloneServerStays(t *testing.T) {
 		require.NoError(t, client.Sync(t.Context()))
 		require.Equal(t, nodeA, client.Primary(0))
 		w.set(func() { w.dead[nodeA] = true })
+		require.Error(t, client.Sync(t.Context()))
+		require.Equal(t, nodeA, client.Primary(0))
+		time.Sleep(time.Second)
 		require.NoError(t, client.Sync(t.Context()))
 		require.Equal(t, nodeB, client.Primary(0))
 	})
@@ -268,7 +269,7 @@ func TestStandaloneServerThatTakesNoMoreConnections(t *testing.T) {
 						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 					}
 					full.Store(true)
-					require.Error(t, client.Sync(t.Context()))
+					require.Equal(t, opened, client.Sync(t.Context()) == nil)
 					require.Equal(t, nodeA, client.Primary(0))
 				})
 			})

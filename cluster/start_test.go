@@ -4,12 +4,9 @@ import (
 	"context"
 	"io"
 	"net"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -20,7 +17,6 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestAddressesWithPasswords: what is no host:port may hold a password.
@@ -143,37 +139,6 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "no node answers")
 }
 
-// TestSentinelIsNamed asks a real one.
-func TestSentinelIsNamed(t *testing.T) {
-	t.Parallel()
-	servers.RequireServer(t)
-	server, err := servers.Binary()
-	require.NoError(t, err)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, port, _ := net.SplitHostPort(free.Addr().String())
-	require.NoError(t, free.Close())
-	sentinel := exec.Command(server, filepath.Join(t.TempDir(), "sentinel.conf"), "--port", port, "--bind", "127.0.0.1", "--sentinel")
-	require.NoError(t, exec.Command("touch", sentinel.Args[1]).Run())
-	require.NoError(t, sentinel.Start())
-	defer func() { _ = sentinel.Wait() }()
-	defer func() { _ = sentinel.Process.Kill() }()
-	ctx := within(t, 10*time.Second)
-	addr := net.JoinHostPort("127.0.0.1", port)
-	until(t, ctx, "it answers", func() bool {
-		conn, err := radix.Dial(ctx, "tcp", addr)
-		if err != nil {
-			return false
-		}
-		return conn.Close() == nil
-	})
-	for _, protocol := range []int{2, 3} {
-		_, err := cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}.New(ctx, []string{addr})
-		require.ErrorContains(t, err, "Sentinel")
-		require.NotContains(t, err.Error(), "no node answers")
-	}
-}
-
 // TestClientsThatWereNotMade: nil and zero clients, nil contexts and actions.
 func TestClientsThatWereNotMade(t *testing.T) {
 	t.Parallel()
@@ -262,7 +227,7 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 		"an older Dragonfly":   {"CLUSTER": oldDragonfly},
 		"Kvrocks":              {"CLUSTER MYID": kvrocksMyID, "CLUSTER": kvrocks},
 		"a cluster of Kvrocks": {"CLUSTER MYID": kvrocksMyID},
-		"a cluster with IDs":   {"CLIENT": odd, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
+		"a cluster with IDs":   {"CLIENT": odd, "CLUSTER MYID": "its own"},
 		"nobody's cluster":     {"CLIENT": odd, "CLUSTER MYID": odd, "CLUSTER NODES": odd},
 		"nobody's server":      {"CLIENT": odd, "CLUSTER MYID": odd, "CLUSTER": kvrocks, "ROLE": odd},
 	} {
@@ -274,13 +239,16 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 				if !ok {
 					text, ok = says[strings.ToUpper(cmd[0])]
 				}
+				if text == "its own" {
+					text = bulk(idOf(f.addr()))
+				}
 				if ok {
 					_, _ = io.WriteString(w, text)
 				}
 				return ok
 			}
 			f.nodes = func() string {
-				return bulk("0000000000000000000000000000000000000000 " + f.addr() + "@1 myself,master - 0 0 0 connected 0-16383\n")
+				return bulk(idOf(f.addr()) + " " + f.addr() + "@1 myself,master - 0 0 0 connected 0-16383\n")
 			}
 			f.start()
 			ctx := within(t, 10*time.Second)
@@ -301,33 +269,4 @@ func TestUnlistedRefusalOfTheMap(t *testing.T) {
 	client := open(t, cluster.Config{Lazy: true}, []string{f.addr()})
 	err := client.Sync(within(t, 5*time.Second))
 	require.ErrorContains(t, err, "Config.Standalone")
-}
-
-// TestNewDoesNotWaitForOddTexts: a context without an end does not make New wait for a server that
-// refuses CLUSTER SLOTS, or the handshake, for good. It waits for a few seconds.
-func TestNewDoesNotWaitForOddTexts(t *testing.T) {
-	const odd = "-ERR we do not do that here\r\n"
-	for name, passes := range map[string]time.Duration{"for now": 3 * time.Second, "for good": time.Hour} {
-		for _, command := range []string{"CLUSTER", "CLIENT"} {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return odd }, nodeA)
-				began := time.Now()
-				w.handshake = func(cmd []string) string {
-					if cmd[0] == command && (command == "CLUSTER" || cmd[1] == "SETNAME") && time.Since(began) < passes {
-						return odd
-					}
-					return ""
-				}
-				config := cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial, ClientName: "me"}}
-				client, err := config.New(context.Background(), []string{nodeA})
-				if name == "for now" {
-					require.NoError(t, err)
-					require.NoError(t, client.Close())
-					return
-				}
-				require.ErrorContains(t, err, "ERR …")
-				require.InDelta(t, 5, time.Since(began).Seconds(), 2)
-			})
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -219,7 +220,7 @@ func TestLeavingNodesFailNoCall(t *testing.T) {
 			}
 			calls := end()
 			t.Logf("%d calls", calls)
-			require.Greater(t, calls, int64(100))
+			require.Greater(t, calls, int64(20))
 			both.Store(false)
 			require.NoError(t, client.Sync(ctx))
 			until(t, ctx, "the connections to the leaver are closed", func() bool { return len(client.Stats().Nodes) == 1 })
@@ -290,4 +291,51 @@ func TestNodeThatLeftSaysSo(t *testing.T) {
 		require.NotErrorIs(t, err, redislanes.ErrClosed)
 		require.ErrorContains(t, err, "left the cluster")
 	}
+}
+
+// TestIdleClientDialsNothing: the map is asked for over connections that are there. Without any, nobody is asked.
+func TestIdleClientDialsNothing(t *testing.T) {
+	t.Parallel()
+	for name, uses := range map[string]bool{"it was used": true, "it was never used": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+				var dials atomic.Int64
+				config := cluster.Config{RefreshEvery: 5 * time.Second}
+				config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					dials.Add(1)
+					return w.dial(ctx, network, addr)
+				}
+				client := open(t, config, []string{nodeA})
+				if uses {
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+				}
+				time.Sleep(time.Second)
+				began, refreshed := dials.Load(), client.Stats().Refreshes
+				time.Sleep(time.Minute)
+				require.Equal(t, began, dials.Load())
+				require.Equal(t, uses, client.Stats().Refreshes > refreshed+10)
+			})
+		})
+	}
+}
+
+// TestNamesThatChange: nodes that disagree on the name of one of them cost no connection.
+func TestNamesThatChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, before, _ := failover(func([]string) string { return "" })
+		w.nodes = []placing{{shard, oldID}}
+		w.lead(other, before)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		for i := range 10 {
+			w.mu.Lock()
+			w.nodes = []placing{{[]string{other, shard}[i%2], oldID}}
+			w.mu.Unlock()
+			require.NoError(t, client.Sync(t.Context()))
+			require.Equal(t, shard, client.Primary(0))
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		}
+		require.Zero(t, w.dialled(other))
+	})
 }

@@ -121,6 +121,8 @@ func (w *world) reply(addr string, cmd []string) string {
 		return "+OK\r\n"
 	case name == "PING":
 		return "+PONG\r\n"
+	case name == "ROLE":
+		return "*1\r\n" + bulk("master")
 	}
 	return w.answer(addr, cmd)
 }
@@ -128,9 +130,9 @@ func (w *world) reply(addr string, cmd []string) string {
 // mapOf is a reply to CLUSTER SLOTS of one shard.
 func mapOf(primary string, replicas ...string) string {
 	nodes := ""
-	for i, addr := range append([]string{primary}, replicas...) {
+	for _, addr := range append([]string{primary}, replicas...) {
 		host, port, _ := net.SplitHostPort(addr)
-		nodes += fmt.Sprintf("*3\r\n$%d\r\n%s\r\n:%s\r\n$40\r\n%040d\r\n", len(host), host, port, i)
+		nodes += "*3\r\n" + bulk(host) + ":" + port + "\r\n" + bulk(idOf(addr))
 	}
 	return fmt.Sprintf("*1\r\n*%d\r\n:0\r\n:16383\r\n%s", 3+len(replicas), nodes)
 }

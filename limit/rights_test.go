@@ -40,7 +40,7 @@ func TestRights(t *testing.T) {
 		}
 		acl := append([]string{"SETUSER", "limiter", "reset", "on", ">pw", "~limit:*", "+ping", "+cluster|slots"}, strings.Fields(rights)...)
 		require.NoError(t, server.Nodes()[0].Do(t.Context(), nil, "ACL", acl...))
-		l := limiterAt(t, cluster.Config{NoIdentity: true, Dialer: lanes.Dialer{NoSetInfo: true, Username: "limiter", Password: "pw"}},
+		l := limiterAt(t, cluster.Config{Dialer: lanes.Dialer{NoSetInfo: true, Username: "limiter", Password: "pw"}},
 			Config{Budget: 10 * time.Second, ServerTime: cells[3] == "`Config.ServerTime`"}, server.Addrs())
 		require.NoError(t, needs[cells[3]](t.Context(), l), row)
 		if l.servers != nil {

@@ -136,7 +136,6 @@ func (t *tlsSettings) pair(*tls.CertificateRequestInfo) (*tls.Certificate, error
 
 type clusterSettings struct {
 	Standalone   bool              `name:"standalone" help:"Send no CLUSTER, READONLY or ROLE, to servers without cluster mode or proxies."`
-	NoIdentity   bool              `name:"no-identity" help:"Send no READWRITE, CLUSTER MYID, CLUSTER NODES or ROLE, for users whose ACL forbids them."`
 	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
 	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
@@ -148,7 +147,7 @@ type clusterSettings struct {
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
 		RefreshEvery: c.RefreshEvery, RetryWindow: c.RetryWindow,
-		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy,
+		Standalone: c.Standalone, Lazy: c.Lazy,
 	}
 	if len(c.Slow) > 0 {
 		config.Slow = trimmed(c.Slow)

@@ -24,7 +24,7 @@ import (
 // default; those of one kind of pool are added.
 var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
-	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-sentinel-primary", "mymaster", "-standalone", "-lazy", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-suspect-after", "1s", "-stall-timeout", "2s", "-max-age", "1h",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
 }

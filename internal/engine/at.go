@@ -50,7 +50,7 @@ func (r *Request) placeAt(e *execution, at Place, slowLanes bool) []*trip {
 // again: the caller gets the error in any case.
 func (c *Client) learnAt(p *nodepool.Node, text []byte, replica bool) {
 	to := slots.ParseRedirect(text, p.Address())
-	c.replaceStale(p, to.From(p.Address(), c.dialAddr(to)), text, replica, time.Time{})
+	c.replaceStale(p, to.From(p.Address(), c.placeOf(to)), text, replica, time.Time{})
 }
 
 // learnFrom is learnAt for the replies to a request.

@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/source"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -59,7 +60,7 @@ func TestPanickingCallbacks(t *testing.T) {
 		"Trace": {set: func(c *Config, r *rude) {
 			c.Trace, c.Pool = r.trace(), nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}
 		}},
-		"AddrMap":        {func(c *Config, r *rude) { c.AddrMap = r.mapped }, "Config.AddrMap panicked: boom", ""},
+		"AddrMap":        {func(c *Config, r *rude) { c.Source = source.Cluster{Nodes: source.Nodes{AddrMap: r.mapped}} }, "Config.AddrMap panicked: boom", ""},
 		"Laned.Strategy": {func(c *Config, r *rude) { c.Pool = nodepool.Settings{Strategy: r.choose} }, "", "Laned.Strategy panicked: boom"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,17 +94,6 @@ func expect(t *testing.T, err error, text string) {
 	} else {
 		require.ErrorContains(t, err, text)
 	}
-}
-
-// A waited context counts the calls of Done.
-type waited struct {
-	context.Context
-	by atomic.Int32
-}
-
-func (w *waited) Done() <-chan struct{} {
-	w.by.Add(1)
-	return w.Context.Done()
 }
 
 // TestPanicEndsTheRequest: a panic of the program's function goes on to its caller, and the trace

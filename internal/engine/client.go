@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -17,8 +19,6 @@ import (
 type Client struct {
 	cfg   Config
 	seeds []string
-
-	asker asker
 
 	slowLanes bool // the pools have lanes for slow commands
 
@@ -49,14 +49,20 @@ type Client struct {
 	closed    bool
 }
 
+// turns counts the clients of this process. It begins at random.
+var turns atomic.Uint32
+
+func init() { turns.Store(rand.Uint32()) }
+
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), traced: tracesRequests(cfg.Trace), now: wire.Now}
-	c.asker = asker{cfg: cfg}
-	c.refresher = refresher{client: c, strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool)}
+	c.refresher = refresher{client: c, failing: make(map[string]time.Time), strange: make(map[string]string), skipped: make(map[slots.Skip]bool)}
 	c.log = guard.NewLog(cfg.Logger)
-	c.topology.Store(slots.NewTable[*node](nil, nil))
+	empty := slots.NewTable[*node](nil, nil)
+	empty.Turn = turns.Add(1)
+	c.topology.Store(empty)
 	c.change = make(chan struct{})
 	return c
 }
@@ -86,15 +92,16 @@ func (c *Client) Owners() uint64 { return c.current().Version }
 // Kept returns the pool in which package cluster keeps the memory of exchanges.
 func (c *Client) Kept() *sync.Pool { return &c.exchanges }
 
-// dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
-// none, or if AddrMap fails.
-func (c *Client) dialAddr(to slots.Redirect) string {
-	if to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil {
-		return to.Addr
+// placeOf returns the address by which the node that a redirect leads to is in use; "" if it has none, or if
+// AddrMap fails.
+func (c *Client) placeOf(to slots.Redirect) string {
+	addr := to.Addr
+	if addr != "" && !to.Dialled {
+		var err error
+		addr, _, err = c.cfg.Source.Translate(addr)
+		c.log.Panicked(err)
 	}
-	addr, _, err := c.asker.mapped(to.Addr)
-	c.log.Panicked(err)
-	return addr
+	return c.topology.Load().Map.InUse(addr)
 }
 
 // node returns the node at the address, which a redirect named, making it if it is new;
@@ -151,41 +158,30 @@ func (c *Client) leaveHome(addr string) {
 	}
 }
 
-// use replaces the topology by a map that was believed when judged was in use. It keeps what
-// MOVED has taught since then. With Config.Standalone, no server is asked for a map, and it
-// keeps all that MOVED has taught of nodes that answer. Nodes that are not in the map any more
-// are drained.
-func (c *Client) use(judged *topology, v *slots.Map) {
-	var forget map[string]int
-	if c.cfg.Standalone {
-		forget = c.silentNodes()
-	}
+// use replaces the topology by a map. Nodes that are not in the map any more are drained. Connections to an
+// address that leads to another server now are replaced.
+func (c *Client) use(v *slots.Map) {
+	working := c.working()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for addr := range forget { // MOVED may name it again
-		if n := c.nodes[addr]; n != nil {
-			n.named = time.Now()
-		}
-	}
-	t := slots.NewTable(v, c.nodeLocked)
-	if c.cfg.Standalone { // MOVED is all that there is to know
-		judged = t
-	}
-	moves := c.topology.Load().MovesSince(judged)
-	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.To.addr] != 0 })
-	t = t.WithOwners(moves)
-	t.Settle(c.topology.Load())
-	t.Follows(c.topology.Load())
+	before := c.topology.Load()
+	v = v.Named(before.Map, func(addr string) bool { return working[addr] })
+	t := slots.NewTable(v, c.nodeLocked).WithLessons(before)
+	t.Settle(before)
+	t.Follows(before)
 	c.topology.Store(t)
 	c.refusals.Forget(time.Now())
 	close(c.change)
 	c.change = make(chan struct{})
 	current := t.All()
+	var stale []*nodepool.Node
 	c.strangers = 0
 	for addr, n := range c.nodes {
 		switch {
 		case slices.Contains(current, n):
-			if c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.Nodes, n) {
+			if before.Map != nil && !v.Means(addr, before.Map) {
+				stale = append(stale, n.open()...)
+			}
+			if !c.closed && !slices.Contains(t.Nodes, n) {
 				c.demoteLocked(n)
 			}
 		case time.Since(n.named) < strangerTime:
@@ -197,6 +193,21 @@ func (c *Client) use(judged *topology, v *slots.Map) {
 			}
 		}
 	}
+	c.mu.Unlock()
+	for _, p := range stale {
+		p.Replace()
+	}
+}
+
+// working returns the addresses of nodes with open connections that answer.
+func (c *Client) working() map[string]bool {
+	working := make(map[string]bool)
+	for _, n := range c.topology.Load().All() {
+		if n.works() != nil {
+			working[n.addr] = true
+		}
+	}
+	return working
 }
 
 // drain closes a node once what is in flight has its replies, or after
@@ -208,8 +219,7 @@ func (c *Client) drain(n *node) {
 	c.await(n.quiet)
 }
 
-// demoteLocked gives up the pool of a node that a Sentinel does not name as the primary any
-// more. While the node is a replica, each dial of that pool is refused and asks for a refresh.
+// demoteLocked gives up the pool for a primary of a node that is a replica now.
 func (c *Client) demoteLocked(n *node) {
 	p, info := n.release(asPrimary)
 	if p == nil {

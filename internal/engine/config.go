@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/source"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -27,13 +25,8 @@ type Config struct {
 	RefreshEvery time.Duration
 	RetryWindow  time.Duration
 	Slow         Overrides
-	AddrMap      func(addr string) string
-	Zone         string
-	ZoneOf       func(addr string) string
-	Sentinel     *lanes.Dialer // of the Sentinels that are asked for the primary; nil: none are
-	Primary      string        // by the name that they know
+	Source       source.Source // default: a cluster, by the Dialer
 	Standalone   bool
-	NoIdentity   bool
 	Lazy         bool
 	Trace        *redislanes.Trace
 	Logger       *slog.Logger
@@ -49,9 +42,8 @@ func (c Config) withDefaults() Config {
 	if c.RetryWindow == 0 {
 		c.RetryWindow = defaultRetryWindow
 	}
-	if c.Sentinel != nil {
-		own := wire.Sealed(*c.Sentinel)
-		c.Sentinel = &own
+	if c.Source == nil {
+		c.Source = source.Cluster{Nodes: source.Nodes{Dialer: c.Dialer}}
 	}
 	return c
 }
@@ -61,33 +53,12 @@ func validAddrs(addrs []string) error {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}
 	for i, addr := range addrs {
-		if err := wire.CheckAddr(addr); err != nil {
+		if err := wire.CheckAddr(addr); err != nil { // it may hold a password
 			return fmt.Errorf("cluster: addrs[%d] cannot be used: %w", i, err)
 		}
-		if err := validAddr(addr); err != nil {
+		if err := source.CheckAddr(addr); err != nil {
 			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)
 		}
-	}
-	return nil
-}
-
-func validAddr(addr string) error {
-	if wire.IsPath(addr) {
-		return nil
-	}
-	host, port, err := net.SplitHostPort(addr)
-	var wrong *net.AddrError
-	switch n, bad := strconv.ParseUint(port, 10, 16); {
-	case errors.As(err, &wrong):
-		return fmt.Errorf("want host:port: %s", wrong.Err)
-	case err != nil:
-		return fmt.Errorf("want host:port: %w", err)
-	case strings.ContainsFunc(addr, unicode.IsSpace):
-		return errors.New("want host:port: there is a blank in it")
-	case bad != nil || n == 0:
-		return fmt.Errorf("port %q: want a number from 1 to 65535", port)
-	case host == "":
-		return errors.New("want host:port: the host is empty")
 	}
 	return nil
 }

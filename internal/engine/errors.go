@@ -6,13 +6,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/wire"
 )
-
-// replyError turns a server's error reply into the error of its command.
-func replyError(command, addr string, reply []byte) error {
-	return wire.Named(command, addr, wire.ReplyError(reply))
-}
 
 func commandName(command []byte) string {
 	return strings.ToUpper(resp.CommandName(command))
@@ -26,14 +20,4 @@ func withRest(e *cause.Unreachable, addrs []string, err error) *cause.Unreachabl
 		}
 	}
 	return e
-}
-
-// saidIn returns the text of the error reply, to a handshake or to a command, that err is
-// about; "" if it is about none.
-func saidIn(err error) string {
-	if refused := wire.Refusal(err); refused != nil {
-		return wire.RefusalText(refused)
-	}
-	text, _ := cause.SaidIn(err)
-	return text
 }

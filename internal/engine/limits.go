@@ -38,28 +38,17 @@ const (
 	// map takes a large reply and may need a new connection.
 	mapStagger = 500 * time.Millisecond
 
-	// oddPatience is how long New asks servers again that refuse its questions with texts that no
-	// server sends. They may be meant for now or for good.
-	oddPatience = 5 * time.Second
+	// answersWait is how long a refresh waits for other servers once one has answered and cannot decide
+	// alone.
+	answersWait = time.Second
 
-	// askTime bounds two questions: ROLE to the primary that a Sentinel names (see
-	// refresher.patience), and Config.AddrMap for a redirect. A refresh or a command waits for the
-	// answer, and a server that is well needs a few round trips.
-	askTime = time.Second
-
-	// seedsWait is how long the first contact waits for other seeds once one has given a map
-	// with a flaw.
-	seedsWait = time.Second
-
-	// strangersWait is the same for a running client that was told of another cluster, which
-	// it takes if two refreshes find nothing else. Together they wait for as long as a server
-	// may be silent before it counts as stalled. A node of ours that has answered commands as
-	// long ago answers still.
-	strangersWait = 1500 * time.Millisecond
+	// A node or Sentinel that has been silent, or has refused, for goneAfter has no say in the map any
+	// more. A server without cluster mode is left sooner: it stands alone, and others wait beside it.
+	goneAfter  = 10 * time.Second
+	aloneAfter = time.Second
 
 	// lastAnswers is how long a refresh that its context has ended waits for the errors of the
-	// servers and functions that it has asked. A user's function that does not end is left
-	// behind before that.
+	// servers that it has asked.
 	lastAnswers = 200 * time.Millisecond
 
 	// strangerTime is how long a node stays that a redirect has named and no map holds. It may
@@ -90,15 +79,6 @@ const (
 	// addresses must not make us open connections without end.
 	maxStrangers = 64
 
-	// patienceShare: after so many times askTime without a successful refresh, the primary that a
-	// Sentinel names may take longer than that to answer. A failover is then noticed later by one
-	// part in patienceShare of the time that it has taken.
-	patienceShare = 8
-
-	// strictStarts is how many times servers are asked at the first contact until a refusal with a
-	// text that no server sends counts as one for good. That takes less than half a second.
-	strictStarts = 3
-
 	// maxTold bounds the skipped rows that the log was told of: a server may invent them.
 	maxTold = 1024
 
@@ -120,10 +100,6 @@ const (
 
 // The sizes of the package, in bytes.
 const (
-	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES. 16,384 ranges of one slot, with a
-	// primary and nine replicas each that have long host names, have about 50 MiB.
-	maxMap = 64 << 20
-
 	// maxShownName bounds the name of a command that is not in the table and that traces show.
 	// Longer ones are likely to be arguments at the wrong place, which traces must not show.
 	maxShownName = 32

@@ -15,14 +15,14 @@ import (
 func (r *refresher) noteRefreshed(err error) {
 	now := time.Now()
 	switch {
-	case err == nil && !r.failing.IsZero():
-		r.client.log.Note(guard.RefreshSucceeded, now.Sub(r.failing))
-		r.failing = time.Time{}
+	case err == nil && !r.since.IsZero():
+		r.client.log.Note(guard.RefreshSucceeded, now.Sub(r.since))
+		r.since = time.Time{}
 		r.failed.Over()
 	case err == nil || r.client.ctx.Err() != nil:
 	default:
-		if r.failing.IsZero() {
-			r.failing = now
+		if r.since.IsZero() {
+			r.since = now
 		}
 		if n, due := r.failed.Due(now); due {
 			r.client.log.Note(guard.RefreshFailed, n, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -55,29 +54,18 @@ func TestAdmit(t *testing.T) {
 			v := slots.NewMap([]slots.Range{
 				{First: 0, Last: 8191, Nodes: []slots.NodeAddr{{Addr: "a:1", ID: "id-a"}}},
 				{First: 8192, Last: slots.Count - 1, Nodes: []slots.NodeAddr{{Addr: "b:1", ID: "id-b"}}},
-			}, slots.NodesReply{Epochs: map[string]uint64{"id-a": 1, "id-b": 2}})
-			v.Sure = true
+			}, slots.NodesReply{Epochs: map[string]uint64{"id-a": 1, "id-b": 2}}, "id-a")
 			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled)), "no map is in use")
-			c.use(c.topology.Load(), v)
+			c.use(v)
 			err := c.admit(asPrimary, test.addr, []byte(test.id))
 			if test.refused {
 				require.ErrorIs(t, err, redislanes.ErrWrongServer)
 				return
 			}
 			require.NoError(t, err)
-			c.use(c.topology.Load(), slots.Single("a:1"))
+			c.use(slots.Single("a:1"))
 			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled)))
 		})
-	}
-}
-
-// TestNoIdentityAsksNothing: whatever the servers are.
-func TestNoIdentityAsksNothing(t *testing.T) {
-	for _, c := range []Config{{}, {Standalone: true}, {Sentinel: new(lanes.Dialer)}} {
-		c.NoIdentity = true
-		client := &Client{cfg: c}
-		require.Equal(t, wire.Purpose{}, client.purpose(asPrimary))
-		require.Equal(t, wire.Purpose{ReadOnly: c.Sentinel == nil && !c.Standalone}, client.purpose(asReplica))
 	}
 }
 

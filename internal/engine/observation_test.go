@@ -14,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/source"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -205,7 +206,7 @@ func TestSilentNodeIsTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)
 	ways := redistest.StartProxies(t, e.Addrs())
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, RetryWindow: -1, AddrMap: ways.AddrMap})
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, RetryWindow: -1, Source: source.Cluster{Nodes: source.Nodes{AddrMap: ways.AddrMap}}})
 	keys := redistest.KeysInSlots(8, "silent")
 	ctx := servers.Within(t, 10*time.Second)
 	require.NoError(t, client.Exec(ctx, hits(keys), How{}))

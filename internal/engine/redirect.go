@@ -53,7 +53,7 @@ func (x *retry) placeOf(to slots.Redirect) string {
 	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
 	place, ok := x.places[at]
 	if !ok {
-		place = x.client.dialAddr(to)
+		place = x.client.placeOf(to)
 		x.places[at] = place
 	}
 	return place

@@ -14,7 +14,7 @@ import (
 // mode, and not before the first map.
 func (c *Client) hasSlots() bool {
 	t := c.current()
-	return t.Map != nil && !t.Single && !c.cfg.Standalone && c.cfg.Sentinel == nil
+	return t.Map != nil && !t.Single
 }
 
 // slotOf returns the slot that the command travels by: that of its keys, or slots.NoKey. Keys in several

@@ -18,14 +18,13 @@ import (
 // start fetches the first map of the slots. What will pass, such as a server
 // that is loading its data, is waited for.
 func (c *Client) start(ctx context.Context) error {
-	began := time.Now()
 	var unready error // says more than an attempt that the context's end cuts off
 	for attempts := 0; ; attempts++ {
 		err := c.refresher.refresh(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil && unready != nil:
 			return fmt.Errorf("%w; the context ended before one was ready: %w", unready, ctx.Err())
-		case err == nil || ctx.Err() != nil || !willPass(err, time.Since(began) < oddPatience):
+		case err == nil || ctx.Err() != nil || !willPass(err):
 			return err
 		}
 		c.log.Note(guard.NotReady, err)
@@ -51,24 +50,16 @@ func (c *Client) started() error {
 	return &redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: errors.New("no server has answered yet")}
 }
 
-// willPass tells whether any server has said that it is not ready for now. odd says whether
-// that may be what no server says: a question is safe to repeat.
-func willPass(err error, odd bool) bool {
+// willPass reports whether any server has said that it is not ready for now.
+func willPass(err error) bool {
 	var all *cause.Unreachable
 	if !errors.As(err, &all) {
 		return false
 	}
 	return slices.ContainsFunc(all.Causes, func(told cause.OfAddr) bool {
-		said, answered := cause.SaidIn(told.Err)
-		switch refused := wire.Refusal(told.Err); {
-		case errors.Is(told.Err, redislanes.ErrRefused), errors.Is(told.Err, wire.ErrCredentials):
-			return true
-		case refused != nil && wire.Passes(refused):
-			return odd || fate.Of([]byte(wire.RefusalText(refused))) != fate.Unlisted
-		case refused == nil && answered:
-			return odd && fate.Of([]byte(said)).MayHaveRun()
-		}
-		return false
+		refused := wire.Refusal(told.Err)
+		return errors.Is(told.Err, redislanes.ErrRefused) || errors.Is(told.Err, wire.ErrCredentials) ||
+			refused != nil && wire.Passes(refused) && fate.Of([]byte(wire.RefusalText(refused))) != fate.Unlisted
 	})
 }
 

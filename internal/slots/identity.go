@@ -14,12 +14,12 @@ func ClusterDisabled(reply []byte) bool {
 	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)) == fate.ClusterDisabled
 }
 
-// ids are the IDs of the nodes that a map has at one address. There may be several:
-// the nodes of a shard may share a host name. A node without an ID is "".
-type ids struct{ primaries, all []string }
+// places are the IDs of the nodes that a map has at one address. There may be several: the nodes
+// of a shard may share a host name. A node without an ID is "".
+type places struct{ primaries, all []string }
 
-func placesOf(ranges []Range) map[string]ids {
-	at := make(map[string]ids)
+func placesOf(ranges []Range) map[string]places {
+	at := make(map[string]places)
 	for _, r := range ranges {
 		for i, n := range r.Nodes {
 			p := at[n.Addr]
@@ -39,36 +39,36 @@ func withID(ids []string, id string) []string {
 	return append(ids, id)
 }
 
+// meant returns the IDs that a server at the address may have, for commands that are meant for a
+// primary or for a replica.
+func (m *Map) meant(primary bool, addr string) []string {
+	if p := m.at[addr]; !primary || len(p.primaries) == 0 {
+		return p.all
+	}
+	return m.at[addr].primaries
+}
+
 // Admits refuses a server at an address of the map that is none of the nodes which the
 // map has there. For commands that are meant for a primary it has to be one, if the map
 // has one there. The safe side is to admit: where the map or the server tells no ID, and
 // at addresses that only redirects have named.
 func (m *Map) Admits(primary bool, addr, id string) error {
-	at := m.at[addr]
-	meant := at.all
-	if primary && len(at.primaries) > 0 {
-		meant = at.primaries
-	}
+	meant := m.meant(primary, addr)
 	switch {
-	case !m.Sure || id == "" || len(meant) == 0 || slices.Contains(meant, id) || slices.Contains(meant, ""):
+	case !m.sure || id == "" || len(meant) == 0 || slices.Contains(meant, id) || slices.Contains(meant, ""):
 		return nil
 	case !m.ids[id]:
 		return fmt.Errorf("%w: its node ID is not in the map of the slots", redislanes.ErrWrongServer)
-	case slices.Contains(at.all, id):
+	case slices.Contains(m.at[addr].all, id):
 		return fmt.Errorf("%w: it is a replica that shares the address of its primary", redislanes.ErrWrongServer)
 	}
 	return fmt.Errorf("%w: its node ID belongs to another address", redislanes.ErrWrongServer)
 }
 
-// Means tells whether the address leads to the same nodes by both maps, as far as they
-// tell. A failover that a Sentinel tells of may have changed the server behind a name.
+// Means reports whether the address leads to the same nodes by both maps, as far as they tell.
 func (m *Map) Means(addr string, before *Map) bool {
-	if m.Sentinels != nil && before.Sentinels != nil {
-		now, was := m.Claims[0], before.Claims[0]
-		return addr != now.Addr || addr != was.Addr || now.Epoch == was.Epoch
-	}
-	now, was := m.at[addr], before.at[addr]
-	return !m.Sure || before.Sure && sameIDs(now.primaries, was.primaries) && sameIDs(now.all, was.all)
+	now, was := m.meant(true, addr), before.meant(true, addr)
+	return len(now) == 0 || len(was) == 0 || slices.Contains(now, "") || slices.Contains(was, "") || sameIDs(now, was)
 }
 
 func sameIDs(a, b []string) bool {
@@ -77,6 +77,6 @@ func sameIDs(a, b []string) bool {
 
 // NodeID returns the ID in a reply to CLUSTER MYID, "" if there is none.
 func NodeID(reply []byte) string {
-	id, _ := text(reply)
+	id, _ := Text(reply)
 	return string(id)
 }

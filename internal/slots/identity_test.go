@@ -14,9 +14,9 @@ func TestAdmitsSharedAddress(t *testing.T) {
 	t.Parallel()
 	at := func(addr, id string) NodeAddr { return NodeAddr{Addr: addr, ID: id} }
 	v := NewMap([]Range{
-		{0, 99, []NodeAddr{at("s:1", "p"), at("s:1", "r"), at("t:1", "q")}},
-		{100, 199, []NodeAddr{at("u:1", "o"), at("u:1", "")}},
-	}, NodesReply{Epochs: map[string]uint64{"p": 1, "idle": 1}})
+		{First: 0, Last: 99, Nodes: []NodeAddr{at("s:1", "p"), at("s:1", "r"), at("t:1", "q")}},
+		{First: 100, Last: 199, Nodes: []NodeAddr{at("u:1", "o"), at("u:1", "")}},
+	}, NodesReply{Epochs: map[string]uint64{"p": 1, "idle": 1}}, "")
 	for name, test := range map[string]struct {
 		primary  bool
 		addr, id string
@@ -39,8 +39,8 @@ func TestAdmitsSharedAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := *v
-			v.Sure = !test.unsure
-			if err := v.Admits(test.primary == true, test.addr, test.id); test.refused {
+			v.sure = !test.unsure
+			if err := v.Admits(test.primary, test.addr, test.id); test.refused {
 				require.ErrorIs(t, err, redislanes.ErrWrongServer)
 			} else {
 				require.NoError(t, err)

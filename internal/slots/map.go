@@ -1,112 +1,127 @@
 package slots
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
-// A Map is which node owns which slot, as one server tells it. It does not
-// change once it is made.
+// A Map is which node owns which slot, by what servers have told. It does not change once it is
+// made.
 type Map struct {
-	owner   [Count]uint16 // index into Claims, or NoOwner
-	Claims  []Claim       // of the primaries that have slots
-	Ranges  []Range
+	Kind    Kind
+	Ranges  []Range // with an owner, sorted, none overlaps another one
 	Skips   []Skip
-	ids     map[string]bool // of all nodes, or Sentinels, that the server knows; empty if it tells none
-	at      map[string]ids  // the nodes at an address
-	Sure    bool            // the IDs are those that the servers give in CLUSTER MYID
-	Single  bool            // cluster support is disabled
-	Follows bool            // and the server is a replica
+	Tellers []string // the servers to ask for the next map; nil: its nodes
+	Follows bool     // of a Server: it is a replica
 
-	Sentinels []string // that know of the primary; nil if none was asked
+	ids     map[string]bool   // of all nodes, or Sentinels, that the servers know; empty if they tell none
+	at      map[string]places // the nodes at an address
+	aliases map[string]string // other names of nodes, see Named
+	sure    bool              // servers give these IDs as their own
 }
 
-// A Claim is a primary's to its slots. Of two nodes that claim a slot, the one
-// with the greater config epoch is right (Redis Cluster specification,
-// "Configuration epoch").
-type Claim struct {
-	Addr, ID string
-	Epoch    uint64 // 0: the server does not tell
-}
+// A Kind is what a map is of. Maps of different kinds have nothing in common.
+type Kind uint8
 
-func (c Claim) sameNode(d Claim) bool {
-	if c.ID != "" && d.ID != "" {
-		return c.ID == d.ID
+// The kinds.
+const (
+	Cluster Kind = iota
+	Watched      // one primary, as Sentinels tell
+	Server       // one server without cluster mode, or a proxy
+)
+
+// NewMap joins what a server replied to CLUSTER SLOTS and CLUSTER NODES, of which it may have told
+// nothing. self is the server's own ID, "" if it does not tell.
+func NewMap(ranges []Range, told NodesReply, self string) *Map {
+	for i := range ranges {
+		if r := &ranges[i]; len(r.Nodes) > 0 {
+			r.Epoch = told.Epochs[r.Nodes[0].ID]
+		}
 	}
-	return c.Addr == d.Addr
+	m := newMap(ranges)
+	m.know(told.Epochs)
+	m.sure = m.ids[self]
+	return m
 }
 
-// NewMap joins what a server replied to CLUSTER SLOTS and CLUSTER NODES. Of the
-// second it may have told nothing.
-func NewMap(ranges []Range, told NodesReply) *Map {
-	m := &Map{owner: unowned(), Ranges: ranges, ids: make(map[string]bool), at: placesOf(ranges)}
-	for id := range told.Epochs {
+func newMap(ranges []Range) *Map {
+	return &Map{Ranges: flat(ranges), ids: make(map[string]bool), at: placesOf(ranges)}
+}
+
+// know adds the IDs of the nodes in the ranges, and others that servers know.
+func (m *Map) know(others map[string]uint64) {
+	for id := range others {
 		m.ids[id] = true
 	}
-	index := make(map[string]uint16)
-	for _, r := range ranges {
+	for _, r := range m.Ranges {
 		for _, n := range r.Nodes {
 			if n.ID != "" {
 				m.ids[n.ID] = true
 			}
 		}
-		if len(r.Nodes) == 0 {
-			continue
+	}
+}
+
+// flat returns the ranges that have nodes, sorted. Of two that overlap, the second has the slots.
+func flat(ranges []Range) []Range {
+	var of [Count]uint16 // the number of the range, from 1 on
+	for i, r := range ranges {
+		for slot := int(r.First); slot <= int(r.Last) && len(r.Nodes) > 0; slot++ {
+			of[slot] = uint16(i + 1)
 		}
-		primary := r.Nodes[0]
-		i, ok := index[primary.Addr]
-		if !ok {
-			i = uint16(len(m.Claims))
-			index[primary.Addr] = i
-			m.Claims = append(m.Claims, Claim{primary.Addr, primary.ID, told.Epochs[primary.ID]})
+	}
+	var sorted []Range
+	for first := 0; first < Count; {
+		last := first
+		for last+1 < Count && of[last+1] == of[first] {
+			last++
 		}
-		for slot := int(r.First); slot <= int(r.Last); slot++ {
-			m.owner[slot] = i
+		if i := of[first]; i > 0 {
+			r := ranges[i-1]
+			r.First, r.Last = uint16(first), uint16(last)
+			sorted = append(sorted, r)
 		}
+		first = last + 1
+	}
+	return sorted
+}
+
+// Single returns the map of a server without cluster mode.
+func Single(addr string) *Map { return one(Server, Range{Nodes: []NodeAddr{{Addr: addr}}}) }
+
+// Watch returns the map of a primary, with its replicas, that Sentinels watch. They know each other
+// by the IDs. Each failover has a greater epoch, beginning with 1. It is the primary's ID: another
+// epoch is another server, also behind the same name.
+func Watch(epoch uint64, primary string, replicas, tellers, ids []string) *Map {
+	all := Range{Epoch: epoch, Nodes: []NodeAddr{{Addr: primary, ID: fmt.Sprint("epoch ", epoch)}}}
+	for _, addr := range replicas {
+		all.Nodes = append(all.Nodes, NodeAddr{Addr: addr})
+	}
+	m := one(Watched, all)
+	m.Tellers = tellers
+	for _, id := range ids {
+		m.ids[id] = true
 	}
 	return m
 }
 
-// Single returns the map of a server without cluster mode, and of its replicas.
-func Single(addr string, replicas ...string) *Map {
-	all := Range{First: 0, Last: Count - 1, Nodes: []NodeAddr{{Addr: addr}}}
-	for _, r := range replicas {
-		all.Nodes = append(all.Nodes, NodeAddr{Addr: r})
-	}
-	m := NewMap([]Range{all}, NodesReply{})
-	m.Single = true
+func one(kind Kind, all Range) *Map {
+	all.First, all.Last = 0, Count-1
+	m := newMap([]Range{all})
+	m.Kind = kind
 	return m
 }
 
-// claimOf returns the claim to the slot.
-func (m *Map) claimOf(slot int) (c Claim, ok bool) {
-	if i := m.owner[slot]; i != NoOwner {
-		return m.Claims[i], true
-	}
-	return c, false
-}
+// Addr returns the address of the first primary.
+func (m *Map) Addr() string { return m.Ranges[0].Nodes[0].Addr }
 
-// agrees tells whether both give each slot to the same node.
-func (m *Map) agrees(w *Map) bool {
-	for slot := range m.owner {
-		mine, ok := m.claimOf(slot)
-		other, has := w.claimOf(slot)
-		if ok != has || !mine.sameNode(other) {
-			return false
-		}
-	}
-	return true
-}
-
-// newest returns the greatest config epoch.
-func (m *Map) newest() uint64 {
-	var epoch uint64
-	for _, c := range m.Claims {
-		epoch = max(epoch, c.Epoch)
-	}
-	return epoch
-}
-
-// knows tells whether any node is in both maps. Without IDs it cannot be told
+// knows reports whether any node is in both maps, which are of one kind. Without IDs nobody can tell
 // that none is.
 func (m *Map) knows(w *Map) bool {
+	if m.Kind != w.Kind {
+		return false
+	}
 	if len(m.ids) == 0 || len(w.ids) == 0 {
 		return true
 	}
@@ -118,7 +133,113 @@ func (m *Map) knows(w *Map) bool {
 	return false
 }
 
-// isPrimary tells whether the server is a primary with slots. Its ID may be unknown.
-func (m *Map) isPrimary(addr, id string) bool {
-	return slices.ContainsFunc(m.Claims, func(c Claim) bool { return c.sameNode(Claim{Addr: addr, ID: id}) })
+// owner returns the primary, with an ID if servers tell IDs.
+func (r *Range) owner() NodeAddr { return r.Nodes[0] }
+
+// sameOwner reports whether both give their slots to one node. Nil has no owner.
+func (r *Range) sameOwner(s *Range) bool {
+	if r == nil || s == nil {
+		return r == s
+	}
+	return r.owner().is(s.owner().Addr, s.owner().ID)
+}
+
+// is reports whether the node has the ID or, if one of the two is unknown, the address.
+func (n NodeAddr) is(addr, id string) bool {
+	if n.ID != "" && id != "" {
+		return n.ID == id
+	}
+	return n.Addr == addr
+}
+
+// eachRun calls f for each run of slots within which none of the maps changes its range. rows has the
+// range of each map, nil where it has none; f must not keep it. A nil map has no ranges.
+func eachRun(maps []*Map, f func(first, last int, rows []*Range)) {
+	at, rows := make([]int, len(maps)), make([]*Range, len(maps))
+	for first := 0; first < Count; {
+		last := Count - 1
+		for k, m := range maps {
+			rows[k] = nil
+			if m == nil {
+				continue
+			}
+			for at[k] < len(m.Ranges) && int(m.Ranges[at[k]].Last) < first {
+				at[k]++
+			}
+			switch r := at[k]; {
+			case r == len(m.Ranges):
+			case int(m.Ranges[r].First) > first:
+				last = min(last, int(m.Ranges[r].First)-1)
+			default:
+				rows[k] = &m.Ranges[r]
+				last = min(last, int(m.Ranges[r].Last))
+			}
+		}
+		f(first, last, rows)
+		first = last + 1
+	}
+}
+
+// covered returns how many slots have an owner.
+func (m *Map) covered() (n int) {
+	for _, r := range m.Ranges {
+		n += int(r.Last) - int(r.First) + 1
+	}
+	return n
+}
+
+// Named returns the map with the names of nodes by which they are in use, if they work there. A node
+// is its ID: servers may call it by several names. The other name is an alias, for redirects. Names
+// that several nodes share stay as they are.
+func (m *Map) Named(use *Map, works func(addr string) bool) *Map {
+	if use == nil {
+		return m
+	}
+	now := make(map[string]string) // the names that servers tell, by ID
+	for addr, p := range m.at {
+		for _, id := range p.all {
+			now[id] = addr
+		}
+	}
+	kept, aliases := make(map[string]string), make(map[string]string)
+	for old, p := range use.at {
+		id := p.all[0]
+		name := now[id]
+		if len(p.all) > 1 || id == "" || name == "" || name == old || len(m.at[old].all) > 0 || !works(old) {
+			continue
+		}
+		if kept[id] = old; len(m.at[name].all) == 1 {
+			aliases[name] = old
+		}
+	}
+	if len(kept) == 0 {
+		return m
+	}
+	named := *m
+	named.aliases, named.Ranges = aliases, renamed(m.Ranges, kept)
+	named.at = placesOf(named.Ranges)
+	return &named
+}
+
+// renamed returns the ranges with the names of nodes by their IDs.
+func renamed(ranges []Range, names map[string]string) []Range {
+	ranges = slices.Clone(ranges)
+	for i := range ranges {
+		nodes := slices.Clone(ranges[i].Nodes)
+		for k, n := range nodes {
+			if n.ID != "" {
+				nodes[k].Addr = cmp.Or(names[n.ID], n.Addr)
+			}
+		}
+		ranges[i].Nodes = nodes
+	}
+	return ranges
+}
+
+// InUse returns the address by which the node at addr is in use.
+func (m *Map) InUse(addr string) string {
+	if m == nil {
+		return addr
+	}
+	return cmp.Or(m.aliases[addr], addr)
 }

@@ -23,7 +23,7 @@ var errNodes = errors.New("CLUSTER NODES reply")
 //
 // (documentation of the command). A line that does not parse is skipped.
 func ParseNodes(reply []byte) (NodesReply, error) {
-	rest, ok := text(reply)
+	rest, ok := Text(reply)
 	if !ok || rest == nil {
 		return NodesReply{}, fmt.Errorf("%w: want a string", errNodes)
 	}
@@ -55,14 +55,4 @@ func ParseNodes(reply []byte) (NodesReply, error) {
 		}
 	}
 	return told, nil
-}
-
-// Knows tells whether the nodes that claim slots are among those told.
-func (t NodesReply) Knows(claims []Claim) bool {
-	for _, c := range claims {
-		if _, ok := t.Epochs[c.ID]; !ok {
-			return false
-		}
-	}
-	return true
 }

@@ -18,6 +18,7 @@ import (
 type Range struct {
 	First, Last uint16
 	Nodes       []NodeAddr
+	Epoch       uint64 // config epoch of the claim; 0: the server does not tell
 }
 
 // A NodeAddr is the address, host:port, and the ID of a node. Servers before
@@ -101,7 +102,7 @@ func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
 	}
 	var id []byte
 	var told metadata
-	host, ok := text(cells[0])
+	host, ok := Text(cells[0])
 	if !ok {
 		return node, Skip{Node: nodeName(nil, 0, nil), Reason: unreadable("an endpoint", cells[0])}
 	}
@@ -110,7 +111,7 @@ func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
 		return node, Skip{Node: nodeName(host, 0, nil), Reason: unreadable("a port from 0 to 65535", cells[1])}
 	}
 	if len(cells) > 2 {
-		if id, ok = text(cells[2]); !ok {
+		if id, ok = Text(cells[2]); !ok {
 			return node, Skip{Node: nodeName(host, port, nil), Reason: unreadable("a node ID", cells[2])}
 		}
 	}
@@ -121,11 +122,11 @@ func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
 	nameless := len(host) == 0 || string(host) == "?"
 	// NULL asks for the host that was asked even though the metadata has an
 	// IP, since that may be hidden behind a load balancer.
-	if ip, ok := usableHost(told.ip); string(host) == "?" && ok {
+	if ip, ok := UsableHost(told.ip); string(host) == "?" && ok {
 		host, nameless = ip, false
 	}
 	if !nameless {
-		if host, ok = usableHost(host); !ok {
+		if host, ok = UsableHost(host); !ok {
 			return node, Skip{Node: name, Reason: unusableHost}
 		}
 	}
@@ -144,8 +145,8 @@ type metadata struct{ ip, zone []byte }
 func metadataOf(cell []byte) (told metadata) {
 	list, _ := resp.Array(cell)
 	for i := 0; i+1 < len(list); i += 2 {
-		name, _ := text(list[i])
-		value, _ := text(list[i+1])
+		name, _ := Text(list[i])
+		value, _ := Text(list[i+1])
 		switch string(name) {
 		case "ip":
 			told.ip = value
@@ -156,8 +157,8 @@ func metadataOf(cell []byte) (told metadata) {
 	return told
 }
 
-// text returns a bulk, simple or verbatim string; of a null it returns nil.
-func text(value []byte) (s []byte, ok bool) {
+// Text returns a bulk, simple or verbatim string; of a null it returns nil.
+func Text(value []byte) (s []byte, ok bool) {
 	switch {
 	case resp.IsNull(value):
 		return nil, true
@@ -205,10 +206,10 @@ func hostOf(addr string) string {
 	return host
 }
 
-// usableHost returns the host without the brackets of an IPv6 address, and whether it
+// UsableHost returns the host without the brackets of an IPv6 address, and whether it
 // may be a name or an IP address. Names may be in any script: a resolver of the
 // user's (Dialer.NetDial, AddrMap) may know them.
-func usableHost(host []byte) ([]byte, bool) {
+func UsableHost(host []byte) ([]byte, bool) {
 	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
 		host = host[1 : n-1]
 	}

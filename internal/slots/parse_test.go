@@ -50,7 +50,7 @@ func TestParseSlotsEndpoints(t *testing.T) {
 			ranges, _, err := ParseSlots([]byte(test.reply), "asked:7000")
 			require.NoError(t, err)
 			id := "636174f2d8919ec24ac0f4be44b53219ffeb4f29"
-			assert.Equal(t, []Range{{0, 8000, []NodeAddr{{Addr: test.addr, ID: id, Dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
+			assert.Equal(t, []Range{{First: 0, Last: 8000, Nodes: []NodeAddr{{Addr: test.addr, ID: id, Dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
 		})
 	}
 }
@@ -80,39 +80,39 @@ func TestParseSlots(t *testing.T) {
 		want  []Range
 	}{
 		"no range": {"*0\r\n", []Range{}},
-		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []Range{{0, 0, nil}}},
+		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []Range{{First: 0, Last: 0, Nodes: nil}}},
 		"old server, no ID": {
 			"*1\r\n*3\r\n:5\r\n:6\r\n*2\r\n$1\r\na\r\n:1\r\n",
-			[]Range{{5, 6, []NodeAddr{{Addr: "a:1", ID: ""}}}},
+			[]Range{{First: 5, Last: 6, Nodes: []NodeAddr{{Addr: "a:1", ID: ""}}}},
 		},
 		"replicas": {
 			"*2\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:2\r\n$1\r\ny\r\n" +
 				"*3\r\n:6\r\n:16383\r\n*3\r\n+b\r\n:65535\r\n+z\r\n",
-			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}, {Addr: "b:2", ID: "y"}}}, {6, 16383, []NodeAddr{{Addr: "b:65535", ID: "z"}}}},
+			[]Range{{First: 0, Last: 5, Nodes: []NodeAddr{{Addr: "a:1", ID: "x"}, {Addr: "b:2", ID: "y"}}}, {First: 6, Last: 16383, Nodes: []NodeAddr{{Addr: "b:65535", ID: "z"}}}},
 		},
 		"unknown replica": {
 			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\n?\r\n:0\r\n$1\r\ny\r\n",
-			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}}}},
+			[]Range{{First: 0, Last: 5, Nodes: []NodeAddr{{Addr: "a:1", ID: "x"}}}},
 		},
 		"unknown primary": {
 			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$-1\r\n:0\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:1\r\n$1\r\ny\r\n",
-			[]Range{{0, 5, nil}},
+			[]Range{{First: 0, Last: 5, Nodes: nil}},
 		},
 		"more elements than today": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*6\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n_\r\n*2\r\n,1.5\r\n#t\r\n%1\r\n+a\r\n~1\r\n(123\r\n",
-			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}}}},
+			[]Range{{First: 0, Last: 5, Nodes: []NodeAddr{{Addr: "a:1", ID: "x"}}}},
 		},
 		"availability zone": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n$17\r\navailability-zone\r\n$2\r\neu\r\n+ip\r\n+h\r\n",
-			[]Range{{0, 5, []NodeAddr{{Addr: "h:1", ID: "x", Zone: "eu"}}}},
+			[]Range{{First: 0, Last: 5, Nodes: []NodeAddr{{Addr: "h:1", ID: "x", Zone: "eu"}}}},
 		},
 		"metadata with other types": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n%3\r\n+n\r\n:7\r\n*1\r\n+ip\r\n+v\r\n+ip\r\n+h\r\n",
-			[]Range{{0, 5, []NodeAddr{{Addr: "h:1", ID: "x"}}}},
+			[]Range{{First: 0, Last: 5, Nodes: []NodeAddr{{Addr: "h:1", ID: "x"}}}},
 		},
 		"value named ip": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n+name\r\n+ip\r\n+hostname\r\n+wrong\r\n",
-			[]Range{{0, 5, []NodeAddr{{Addr: "asked:1", ID: "x", Dialled: true}}}},
+			[]Range{{First: 0, Last: 5, Nodes: []NodeAddr{{Addr: "asked:1", ID: "x", Dialled: true}}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestOddRowCostsItself(t *testing.T) {
 				"*3\r\n:10\r\n:16383\r\n" + nodeB
 			ranges, skips, err := ParseSlots([]byte(reply), "asked:7000")
 			require.NoError(t, err)
-			assert.Equal(t, []Range{{0, 5, []NodeAddr{a, b}}, {6, 9, nil}, {10, 16383, []NodeAddr{b}}}, ranges)
+			assert.Equal(t, []Range{{First: 0, Last: 5, Nodes: []NodeAddr{a, b}}, {First: 6, Last: 9, Nodes: nil}, {First: 10, Last: 16383, Nodes: []NodeAddr{b}}}, ranges)
 			require.Len(t, skips, 2)
 			assert.False(t, skips[0].Primary)
 			assert.True(t, skips[1].Primary)
@@ -196,7 +196,7 @@ func TestOddRowCostsItself(t *testing.T) {
 		good := "*3\r\n:0\r\n:5\r\n" + nodeA
 		ranges, skips, err := ParseSlots([]byte("*3\r\n"+good+odd+good), "asked:7000")
 		require.NoError(t, err, name)
-		assert.Equal(t, []Range{{0, 5, []NodeAddr{a}}, {0, 5, []NodeAddr{a}}}, ranges, name)
+		assert.Equal(t, []Range{{First: 0, Last: 5, Nodes: []NodeAddr{a}}, {First: 0, Last: 5, Nodes: []NodeAddr{a}}}, ranges, name)
 		assert.Len(t, skips, 1, name)
 	}
 }
@@ -226,7 +226,7 @@ func TestParseSlotsLarge(t *testing.T) {
 	ranges, _, err := ParseSlots([]byte(b.String()), "asked:7000")
 	require.NoError(t, err)
 	assert.Len(t, ranges, Count)
-	assert.Equal(t, Range{16383, 16383, []NodeAddr{{Addr: "10.1.2.3:7001", ID: "x"}}}, ranges[16383])
+	assert.Equal(t, Range{First: 16383, Last: 16383, Nodes: []NodeAddr{{Addr: "10.1.2.3:7001", ID: "x"}}}, ranges[16383])
 }
 
 func FuzzParseSlots(f *testing.F) {

@@ -63,7 +63,7 @@ func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
 	if port == 0 || string(host) == "?" || len(host) == 0 && isPath(asked) {
 		return Redirect{Fate: fate.Nowhere, Slot: uint16(slot)} // the map may know the node's address
 	}
-	if host, usable = usableHost(host); !usable && len(host) > 0 {
+	if host, usable = UsableHost(host); !usable && len(host) > 0 {
 		return Redirect{}
 	}
 	to := Redirect{Fate: f, Slot: uint16(slot)}

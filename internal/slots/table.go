@@ -1,9 +1,7 @@
 package slots
 
 import (
-	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
@@ -35,29 +33,28 @@ type Table[N Node] struct {
 
 	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
 	homeReplica N      // the same for those that go to replicas; nil if there are none
-	turn        uint32 // of the client, which spreads homes over the nodes; 0: not chosen yet
+	Turn        uint32 // of the client: it spreads the homes over the nodes
 }
 
 // NewTable builds a table; find returns the node of an address.
 func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
-	t := &Table[N]{Map: v, Home: NoOwner}
+	t := &Table[N]{Map: v, Home: NoOwner, Owner: unowned()}
 	if v == nil {
-		t.Owner = unowned()
 		return t
 	}
-	t.Single, t.Owner = v.Single, v.owner
-	t.Replicas = make([][]N, len(v.Claims))
-	index := make(map[string]int, len(v.Claims))
-	for i, c := range v.Claims {
-		t.Nodes = append(t.Nodes, find(c.Addr))
-		index[c.Addr] = i
-	}
+	t.Single = v.Kind != Cluster
+	index := make(map[string]uint16)
 	near := make(map[N]bool)
 	for _, r := range v.Ranges {
-		if len(r.Nodes) == 0 {
-			continue
+		i, ok := index[r.owner().Addr]
+		if !ok {
+			i = uint16(len(t.Nodes))
+			index[r.owner().Addr] = i
+			t.Nodes, t.Replicas = append(t.Nodes, find(r.owner().Addr)), append(t.Replicas, nil)
 		}
-		i := index[r.Nodes[0].Addr]
+		for slot := int(r.First); slot <= int(r.Last); slot++ {
+			t.Owner[slot] = i
+		}
 		for _, replica := range r.Nodes[1:] {
 			if n := find(replica.Addr); !slices.Contains(t.Replicas[i], n) {
 				t.Replicas[i] = append(t.Replicas[i], n)
@@ -69,37 +66,23 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	return t
 }
 
-// turns counts the clients of this process. It begins at random.
-var turns atomic.Uint32
-
-func init() { turns.Store(rand.Uint32()) }
-
-// Settle chooses the nodes that commands without a key go to: the nodes of the table before it,
-// which may be nil, as long as they are there. So such commands find what earlier ones have left:
+// Settle chooses the nodes that commands without a key go to: the nodes of the table before it, as long
+// as they are there. So such commands find what earlier ones have left:
 // SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise each client takes the next primary,
 // and its first replica, so that the clients spread over the nodes.
 func (t *Table[N]) Settle(before *Table[N]) {
 	var none N
 	t.Home = NoOwner
-	if before != nil {
-		t.turn = before.turn
+	if t.Turn = before.Turn; len(t.Nodes) > 0 {
+		t.Home = uint16(t.Turn % uint32(len(t.Nodes)))
 	}
-	if t.turn == 0 {
-		t.turn = turns.Add(1)
-	}
-	if n := len(t.Nodes); n > 0 {
-		t.Home = uint16(t.turn % uint32(n))
-	}
-	if before != nil {
-		if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {
-			t.Home = uint16(i)
-		}
-		if old := before.homeReplica; old != none && slices.ContainsFunc(t.Replicas, func(of []N) bool { return slices.Contains(of, old) }) {
-			t.homeReplica = old
-			return
-		}
+	if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {
+		t.Home = uint16(i)
 	}
 	t.homeReplica = t.firstReplica()
+	if old := before.homeReplica; old != none && slices.ContainsFunc(t.Replicas, func(of []N) bool { return slices.Contains(of, old) }) {
+		t.homeReplica = old
+	}
 }
 
 // WithoutHome returns a copy in which commands without a key go to another node,
@@ -165,44 +148,44 @@ func (t *Table[N]) WithOwners(moves []Move[N]) *Table[N] {
 	return &next
 }
 
-// Sure reports whether the map in use has the IDs that servers give as their own.
-func (t *Table[N]) Sure() bool { return t.Map != nil && t.Map.Sure }
-
-// Taught returns what MOVED has taught since the map was fetched.
-func (t *Table[N]) Taught() []Lesson {
-	if t.Map == nil || !t.learned {
-		return nil
-	}
-	var lessons []Lesson
-	is, was, differ := uint16(NoOwner), uint16(NoOwner), false
-	for slot, i := range t.Owner {
-		if i == NoOwner {
-			continue // MOVED always names an owner
+// Taught returns the nodes that MOVED has named since the map was fetched.
+func (t *Table[N]) Taught() (nodes []N) {
+	t.eachLesson(t.Map, func(m Move[N]) {
+		if !slices.Contains(nodes, m.To) {
+			nodes = append(nodes, m.To)
 		}
-		if j := t.Map.owner[slot]; i != is || j != was { // most slots are as the one before
-			c, ok := t.Map.claimOf(slot)
-			is, was, differ = i, j, !ok || c.Addr != t.Nodes[i].Addr()
-		}
-		if differ {
-			lessons = append(lessons, Lesson{uint16(slot), t.Nodes[i].Addr()})
-		}
-	}
-	return lessons
+	})
+	return nodes
 }
 
-// MovesSince returns what MOVED has taught since the table was before.
-func (t *Table[N]) MovesSince(before *Table[N]) []Move[N] {
-	if t == before {
-		return nil
-	}
+// WithLessons returns t with what MOVED has taught the table before it. A lesson stands until the map has
+// another claim to its slot, or its node does not answer.
+func (t *Table[N]) WithLessons(before *Table[N]) *Table[N] {
 	var moves []Move[N]
-	var none N
-	for slot := range t.Owner {
-		if n := t.Primary(int32(slot)); n != none && n != before.Primary(int32(slot)) {
-			moves = append(moves, Move[N]{uint16(slot), n})
+	before.eachLesson(t.Map, func(m Move[N]) {
+		if m.To.Answers(true) {
+			moves = append(moves, m)
 		}
+	})
+	return t.WithOwners(moves)
+}
+
+// eachLesson calls f with each MOVED that t was taught, if the other map has the same claim to the slot as
+// the map of t.
+func (t *Table[N]) eachLesson(other *Map, f func(Move[N])) {
+	if !t.learned || t.Map == nil {
+		return
 	}
-	return moves
+	eachRun([]*Map{t.Map, other}, func(first, last int, rows []*Range) {
+		if !rows[0].sameOwner(rows[1]) || rows[0] != nil && rows[0].Epoch != rows[1].Epoch {
+			return
+		}
+		for slot := first; slot <= last; slot++ {
+			if i := t.Owner[slot]; i != NoOwner && (rows[0] == nil || t.Nodes[i].Addr() != rows[0].owner().Addr) {
+				f(Move[N]{uint16(slot), t.Nodes[i]})
+			}
+		}
+	})
 }
 
 // Follows sets t's Version: that of before, and one more if any slot has another owner.

@@ -37,7 +37,7 @@ func TestSettle(t *testing.T) {
 		return r
 	}
 	empty := NewTable(nil, find)
-	empty.turn = 1
+	empty.Turn = 2
 	require.Nil(t, empty.Primary(NoKey))
 	require.Nil(t, empty.Replica(NoKey, nil))
 	before := empty
@@ -54,7 +54,7 @@ func TestSettle(t *testing.T) {
 		{"a failover", []Range{part(5, 16383, "b1", "b")}, "b1", "b"},
 		{"no replicas", []Range{part(0, 99, "c"), part(100, 16383, "b1")}, "b1", ""},
 	} {
-		now := NewTable(NewMap(step.ranges, NodesReply{}), find)
+		now := NewTable(NewMap(step.ranges, NodesReply{}, ""), find)
 		now.Settle(before)
 		require.Equal(t, step.home, now.Primary(NoKey).addr, step.name)
 		if step.replica == "" {
@@ -70,17 +70,23 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestHomesSpread: clients take turns.
-func TestHomesSpread(t *testing.T) {
+// TestLessons: what MOVED has taught stands until the map has another claim to the slot, or the node does not
+// answer.
+func TestLessons(t *testing.T) {
+	t.Parallel()
 	find := nodesByAddr()
-	v := NewMap([]Range{{First: 0, Last: 9, Nodes: []NodeAddr{{Addr: "a"}}}, {First: 10, Last: 19, Nodes: []NodeAddr{{Addr: "b"}}}}, NodesReply{})
-	homes := make(map[string]int)
-	for range 10 {
-		table := NewTable(v, find)
-		table.Settle(NewTable(nil, find))
-		homes[table.Primary(NoKey).addr]++
+	taught := NewTable(told(t, thirds...), find).WithOwners([]Move[*server]{{5, find("a2:1")}, {16383, find("b:1")}})
+	require.Equal(t, []*server{find("a2:1"), find("b:1")}, taught.Taught())
+	owner := func(slot int32, claims ...string) string {
+		return NewTable(told(t, claims...), find).WithLessons(taught).Primary(slot).addr
 	}
-	require.Equal(t, map[string]int{"a": 5, "b": 5}, homes)
+	require.Equal(t, "a2:1", owner(5, thirds...))
+	require.Equal(t, "a:1", owner(6, thirds...))
+	require.Equal(t, "a:1", owner(5, renewed...))
+	require.Equal(t, "a2:1", owner(6, promoted...))
+	require.Equal(t, "b:1", owner(16383, promoted...))
+	find("b:1").down = true
+	require.Equal(t, "c:1", owner(16383, promoted...))
 }
 
 // TestReplicaOfASlot: it is the same one whichever server told the map, and each
@@ -99,7 +105,7 @@ func TestReplicaOfASlot(t *testing.T) {
 		for _, addr := range replicas {
 			r.Nodes = append(r.Nodes, NodeAddr{Addr: addr})
 		}
-		return NewTable(NewMap([]Range{r}, NodesReply{}), find)
+		return NewTable(NewMap([]Range{r}, NodesReply{}, ""), find)
 	}
 	one, other := told("a", "b", "c"), told("c", "a", "b")
 	share := map[string]int{}
@@ -134,7 +140,7 @@ func TestSlowReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nodes := map[string]*server{"p": {addr: "p"}, "a": {addr: "a", took: c.took[0]}, "b": {addr: "b", took: c.took[1]}, "c": {addr: "c", took: c.took[2]}}
 			r := Range{First: 0, Last: Count - 1, Nodes: []NodeAddr{{Addr: "p"}, {Addr: "a", Near: true}, {Addr: "b", Near: true}, {Addr: "c"}}}
-			table := NewTable(NewMap([]Range{r}, NodesReply{}), func(addr string) *server { return nodes[addr] })
+			table := NewTable(NewMap([]Range{r}, NodesReply{}, ""), func(addr string) *server { return nodes[addr] })
 			var avoid []*server
 			if c.avoid {
 				avoid = append(avoid, nodes["b"])

@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"context"
-	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -95,35 +94,6 @@ var (
 	sentinels = []string{"10.0.0.101:26379", "10.0.0.102:26379", "10.0.0.103:26379"}
 	watched   = model.Options{Primaries: 1, Replicas: 2, NoCluster: true, Sentinels: sentinels}
 )
-
-// A stubborn connection does not end when it is closed, but when the test does.
-type stubborn struct {
-	net.Conn
-	release <-chan struct{}
-}
-
-func (c stubborn) Close() error {
-	<-c.release
-	return c.Conn.Close()
-}
-
-// TestPrimaryBeforeItsConnectionEnds: one Sentinel is asked for the primary, and the primary
-// for its role. Neither connection has to end before the next question.
-func TestPrimaryBeforeItsConnectionEnds(t *testing.T) {
-	play(t, watched, func(p *place) {
-		release := make(chan struct{})
-		p.Cleanup(func() { close(release) })
-		dial := p.net.Dialer("client")
-		p.connect(lanes.Dialer{NetDial: func(ctx context.Context, to, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, to, addr)
-			return stubborn{conn, release}, err
-		}})
-		began, dials := time.Now(), p.net.Dials("")
-		require.NoError(p, p.client.Sync(p.Context()))
-		require.Less(p, time.Since(began), 100*time.Millisecond)
-		require.Equal(p, dials+2, p.net.Dials(""))
-	})
-}
 
 // TestDemotedPrimary: after a failover a client of Sentinels leaves the old primary
 // alone, which is a replica.

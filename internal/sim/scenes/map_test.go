@@ -345,7 +345,7 @@ func TestClusterIsReplaced(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		stand(9)
-		s.repeat(6*time.Second, 50*time.Millisecond, func() { set() })
+		s.repeat(15*time.Second, 50*time.Millisecond, func() { set() })
 		set().ok(soon)
 	})
 }

@@ -1,4 +1,4 @@
-package slots
+package source
 
 import (
 	"fmt"
@@ -30,16 +30,16 @@ func TestParsePrimary(t *testing.T) {
 	t.Parallel()
 	const addr = "*2\r\n$9\r\n127.0.0.1\r\n$4\r\n6379\r\n"
 	for _, kind := range []string{"*", "%"} {
-		got, err := ParsePrimary([]byte(addr), []byte(fieldsOf(kind, "name", "m", "ip", "old", "port", "1", "flags", "master", "config-epoch", "7")))
+		got, err := parsePrimary([]byte(addr), []byte(fieldsOf(kind, "name", "m", "ip", "old", "port", "1", "flags", "master", "config-epoch", "7")))
 		require.NoError(t, err)
-		require.Equal(t, Instance{Addr: "127.0.0.1:6379", Epoch: 7}, got)
+		require.Equal(t, instance{addr: "127.0.0.1:6379", epoch: 7}, got)
 	}
-	got, err := ParsePrimary([]byte("*2\r\n$3\r\n::1\r\n$1\r\n1\r\n"), []byte("-NOPERM\r\n"))
+	got, err := parsePrimary([]byte("*2\r\n$3\r\n::1\r\n$1\r\n1\r\n"), []byte("-NOPERM\r\n"))
 	require.NoError(t, err)
-	require.Equal(t, Instance{Addr: "[::1]:1"}, got)
+	require.Equal(t, instance{addr: "[::1]:1"}, got)
 	for in, want := range map[string]error{
-		"*-1\r\n":                                 ErrNoPrimary,
-		"_\r\n":                                   ErrNoPrimary,
+		"*-1\r\n":                                 errNoPrimary,
+		"_\r\n":                                   errNoPrimary,
 		"*2\r\n$1\r\na\r\n$1\r\n0\r\n":            errSentinelReply,
 		"*2\r\n$1\r\na\r\n$5\r\n65536\r\n":        errSentinelReply,
 		"*2\r\n$1\r\n \r\n$1\r\n1\r\n":            errSentinelReply,
@@ -48,10 +48,10 @@ func TestParsePrimary(t *testing.T) {
 		"*2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n": errSentinelReply,
 		":1\r\n": errSentinelReply,
 	} {
-		_, err := ParsePrimary([]byte(in), nil)
+		_, err := parsePrimary([]byte(in), nil)
 		require.ErrorIs(t, err, want, in)
 	}
-	_, err = ParsePrimary([]byte("-IDONTKNOW what you want\r\n"), nil)
+	_, err = parsePrimary([]byte("-IDONTKNOW what you want\r\n"), nil)
 	require.ErrorContains(t, err, "IDONTKNOW")
 }
 
@@ -59,18 +59,13 @@ func TestParseInstances(t *testing.T) {
 	t.Parallel()
 	up := fieldsOf("*", "ip", "a", "port", "1", "flags", "slave")
 	down := fieldsOf("%", "ip", "b", "port", "2", "flags", "s_down,slave,disconnected")
-	got, _, err := ParseInstances([]byte("*2\r\n" + up + down))
+	got, _, err := parseInstances([]byte("*2\r\n" + up + down))
 	require.NoError(t, err)
-	require.Equal(t, []Instance{{Addr: "a:1", flags: []string{"slave"}}, {Addr: "b:2", flags: []string{"s_down", "slave", "disconnected"}}}, got)
+	require.Equal(t, []instance{{addr: "a:1", flags: []string{"slave"}}, {addr: "b:2", flags: []string{"s_down", "slave", "disconnected"}}}, got)
 	require.False(t, got[0].gone())
 	require.True(t, got[1].gone())
-	v := SentinelReply{Primary: Instance{Addr: "p:1", Epoch: 3}, Replicas: got, Sentinels: []Instance{{Addr: "s:2"}, {Addr: "s:1"}}}.Map("s:1")
-	require.True(t, v.Single)
-	require.Equal(t, []Claim{{Addr: "p:1", Epoch: 3}}, v.Claims)
-	require.Equal(t, []NodeAddr{{Addr: "p:1"}, {Addr: "a:1"}}, v.Ranges[0].Nodes)
-	require.Equal(t, []string{"s:1", "s:2"}, v.Sentinels)
 	for _, in := range []string{":0\r\n", "", "*1\r\n", "*1\r\n*1\r\n$5\r\na\r\n"} {
-		_, _, err := ParseInstances([]byte(in))
+		_, _, err := parseInstances([]byte(in))
 		require.Error(t, err, in)
 	}
 }
@@ -91,28 +86,28 @@ func TestOddInstanceCostsItself(t *testing.T) {
 		"error":            "-ERR no\r\n",
 		"more than enough": "*4096\r\n" + strings.Repeat("$1\r\na\r\n", 4096),
 	} {
-		got, skips, err := ParseInstances([]byte("*3\r\n" + good + odd + good))
+		got, skips, err := parseInstances([]byte("*3\r\n" + good + odd + good))
 		require.NoError(t, err, name)
 		require.Len(t, got, 2, name)
 		require.Len(t, skips, 1, name)
 	}
-	primary, err := ParsePrimary([]byte("*2\r\n$5\r\n[::1]\r\n$1\r\n1\r\n"), []byte(fieldsOf("*", "ip", "?", "config-epoch", "7")))
+	primary, err := parsePrimary([]byte("*2\r\n$5\r\n[::1]\r\n$1\r\n1\r\n"), []byte(fieldsOf("*", "ip", "?", "config-epoch", "7")))
 	require.NoError(t, err)
-	require.Equal(t, Instance{Addr: "[::1]:1", Epoch: 7}, primary)
+	require.Equal(t, instance{addr: "[::1]:1", epoch: 7}, primary)
 }
 
 func FuzzParseSentinel(f *testing.F) {
 	f.Add([]byte("*2\r\n$1\r\na\r\n$1\r\n1\r\n"), []byte(fieldsOf("*", "ip", "a", "port", "1", "config-epoch", "1")))
 	f.Add([]byte("*-1\r\n"), []byte("*1\r\n"+fieldsOf("%", "ip", "a", "port", "1", "flags", "s_down")))
 	f.Fuzz(func(t *testing.T, addr, instances []byte) {
-		if primary, err := ParsePrimary(addr, instances); err == nil {
-			requireAddr(t, primary.Addr)
+		if primary, err := parsePrimary(addr, instances); err == nil {
+			requireAddr(t, primary.addr)
 		}
-		list, _, _ := ParseInstances(instances)
+		list, _, _ := parseInstances(instances)
 		for _, i := range list {
-			requireAddr(t, i.Addr)
+			requireAddr(t, i.addr)
 		}
-		_ = AdmitPrimary("", instances)
+		_ = AdmitPrimary(instances)
 	})
 }
 
@@ -127,9 +122,9 @@ func requireAddr(t *testing.T, addr string) {
 
 func TestAdmitPrimary(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, AdmitPrimary("", []byte("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n")))
-	require.NoError(t, AdmitPrimary("", []byte("-NOPERM no\r\n")))
-	err := AdmitPrimary("", []byte("*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"))
+	require.NoError(t, AdmitPrimary([]byte("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n")))
+	require.NoError(t, AdmitPrimary([]byte("-NOPERM no\r\n")))
+	err := AdmitPrimary([]byte("*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"))
 	require.ErrorIs(t, err, redislanes.ErrWrongServer)
 	require.ErrorContains(t, err, "its role is slave")
 }

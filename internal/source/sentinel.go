@@ -1,0 +1,142 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A Sentinel is Sentinels that know the primary by its name.
+type Sentinel struct {
+	Nodes              // the servers that they watch
+	Own   lanes.Dialer // of connections to the Sentinels
+	Name  string
+}
+
+// NewSentinel returns a Sentinel, without a password that fmt could print.
+func NewSentinel(servers Nodes, own lanes.Dialer, name string) Sentinel {
+	return Sentinel{Nodes: servers, Own: wire.Sealed(own), Name: name}
+}
+
+// Purpose is part of [Source]: a primary has to say that it is one.
+func (Sentinel) Purpose(replica bool, admit func(addr string, reply []byte) error) wire.Purpose {
+	if replica {
+		return wire.Purpose{}
+	}
+	return wire.Purpose{Role: true, Admits: admit}
+}
+
+// Ask asks a Sentinel for the primary, its replicas and the other Sentinels. A primary that is not in use
+// is asked for its role, since a Sentinel that was cut off names the old one. Source: "Guidelines for Redis
+// clients with support for Redis Sentinel". It is part of [Source].
+func (s Sentinel) Ask(ctx context.Context, addr string, _ wire.Submitter, use *slots.Map) (a slots.Answer, err error) {
+	a.Addr = addr
+	replies, err := ask(ctx, s.Own, wire.Purpose{Sentinel: true}, addr, nil,
+		[]string{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name}, // the newer address while a failover is going on
+		[]string{"SENTINEL", "MASTER", s.Name}, []string{"SENTINEL", "REPLICAS", s.Name},
+		[]string{"SENTINEL", "SENTINELS", s.Name}, []string{"SENTINEL", "MYID"})
+	if err != nil {
+		return a, err
+	}
+	a.ID = slots.NodeID(replies[4])
+	if a.Map, err = s.mapOf(a, replies); err != nil {
+		return a, err
+	}
+	if use == nil || use.Addr() != a.Map.Addr() {
+		err = s.verify(ctx, a.Map.Addr())
+	}
+	return a, err
+}
+
+// mapOf reads the replies.
+func (s Sentinel) mapOf(a slots.Answer, replies [][]byte) (*slots.Map, error) {
+	primary, err := parsePrimary(replies[0], replies[1])
+	if err != nil {
+		return nil, &cause.Map{Addr: a.Addr, Reason: s.refused(replies[0], err)}
+	}
+	to, wrong, err := s.Translate(primary.addr)
+	switch {
+	case err != nil:
+		return nil, err
+	case wrong != "":
+		return nil, errors.New(wrong)
+	}
+	replicas, skips, err := s.instances(replies[2]) // without them there are only fewer to read from
+	if err != nil {
+		return nil, err
+	}
+	others, more, err := s.instances(replies[3])
+	if err != nil {
+		return nil, err
+	}
+	replicas = slices.DeleteFunc(replicas, func(i instance) bool { return i.gone() || i.addr == to })
+	tellers, ids := []string{a.Addr}, []string{a.ID}
+	for _, i := range others {
+		if ids = append(ids, i.id); !slices.Contains(tellers, i.addr) {
+			tellers = append(tellers, i.addr)
+		}
+	}
+	if slices.Contains(ids, "") {
+		ids = nil // nothing follows from some of them
+	}
+	m := slots.Watch(primary.epoch+1, to, addrsOf(replicas), tellers, ids)
+	m.Skips = slices.Concat(skips, more)
+	return m, nil
+}
+
+// instances reads the servers or Sentinels in a reply, and translates their addresses. One that cannot be
+// used is skipped.
+func (s Sentinel) instances(reply []byte) (usable []instance, skips []slots.Skip, err error) {
+	all, skips, _ := parseInstances(reply)
+	for _, i := range all {
+		to, wrong, err := s.Translate(i.addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		if wrong != "" {
+			skips = append(skips, slots.Skip{Node: slots.Printable(i.addr), Reason: wrong})
+			continue
+		}
+		i.addr = to
+		usable = append(usable, i)
+	}
+	return usable, skips, nil
+}
+
+func addrsOf(instances []instance) (addrs []string) {
+	for _, i := range instances {
+		addrs = append(addrs, i.addr)
+	}
+	return addrs
+}
+
+// verify fails unless the server at the address says that it is a primary.
+func (s Sentinel) verify(ctx context.Context, addr string) error {
+	purpose := s.Purpose(false, func(_ string, role []byte) error { return AdmitPrimary(role) })
+	lane, err := wire.DialFor(ctx, s.Dialer, purpose, addr)
+	if err != nil {
+		return fmt.Errorf("the primary that it names: %w", err)
+	}
+	return lane.Close()
+}
+
+// refused says why a Sentinel names no primary.
+func (s Sentinel) refused(reply []byte, err error) string {
+	switch {
+	case errors.Is(err, errNoPrimary):
+		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", s.Name)
+	case resp.IsError(reply) && fateOf(reply) == fate.Login:
+		return err.Error() + "; set Config.Sentinel.Dialer.Password or Credentials"
+	case resp.IsError(reply) && fateOf(reply) == fate.Unknown:
+		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
+	}
+	return err.Error()
+}
