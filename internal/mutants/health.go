@@ -11,7 +11,7 @@ var health = []promise{
 			by: never("err == nil", "Refusal"), tests: "./internal/nodepool TestPausedServerIsNotStalled"},
 		{fault: "a connection that waits for data is taken for one that serves callers", at: "internal/nodepool.Pool.servingLocked",
 			by: never("mayBeQuiet"), tests: "./cluster TestRefusedDialsBesideBlockedConnections"},
-		{fault: "a connection that was returned does not serve callers", at: "internal/nodepool.Pool.returnedLocked",
+		{fault: "a connection that was returned does not serve callers", at: "internal/nodepool.Pool.takeBack",
 			by: drop("Returned"), tests: "./cluster TestRefusedDialsBesideBlockedConnections"},
 		{fault: "callers wait for a dial that is not answered", at: "internal/health.Look.Judge",
 			by: never("waiting"), tests: "./internal/nodepool TestUnansweredDialIsSilence"},
@@ -47,7 +47,7 @@ var health = []promise{
 			by: never("down"), tests: "./internal/nodepool TestDeadServerFailsAtOnce"},
 	}},
 	{"why a server is down is the last failure to reach it", []mutant{
-		{fault: "a dial that failed when it was wanted is why a connection ends later", at: "internal/nodepool.Pool.retryLocked",
+		{fault: "a dial that failed when it was wanted is why a connection ends later", at: "internal/nodepool.Pool.redialNowLocked",
 			by: drop("Unwanted"), tests: "./internal/nodepool TestFailedDialIsForgotten"},
 		{fault: "a wrong password is told as the end of the last connection, and dialled again fast", at: "internal/health.Server.Lost",
 			by: drop("s.failure.Err"), tests: "./internal/nodepool TestDownTellsWhyItCannotBeDialled"},

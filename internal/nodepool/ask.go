@@ -41,7 +41,7 @@ func (p *Pool) withdrawLocked() {
 // and the pool has none beyond its size.
 func (p *Pool) ask(ctx context.Context) {
 	p.mu.Lock()
-	m, began := p.newMemberLocked(), time.Now()
+	m, began := &member{pool: p, renewal: p.renewals.number}, time.Now()
 	p.mu.Unlock()
 	lane, steps, err := wire.DialOwned(ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	p.mu.Lock()

@@ -94,15 +94,6 @@ func (p *Pool) servingLocked() int {
 	return n
 }
 
-// returnedLocked notes that a user has returned the connection. If it can be used, the server is
-// not down, although it may refuse other connections.
-func (p *Pool) returnedLocked(m *member) {
-	if m.leaveWhy == nil && m.lane.Err() == nil {
-		p.health.Returned()
-		p.settleLocked()
-	}
-}
-
 // judgeEndLocked draws the conclusions from the end of a connection.
 func (p *Pool) judgeEndLocked(m *member, err error) {
 	now, reason := time.Now(), closeReason(err)

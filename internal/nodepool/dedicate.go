@@ -67,7 +67,10 @@ func (p *Pool) takeBack(m *member, clean bool) {
 		p.leaveLocked(m, errUnclean, true)
 	default:
 		m.startLocked()
-		p.returnedLocked(m)
+		if m.leaveWhy == nil && m.lane.Err() == nil { // the server serves, although it may refuse dials
+			p.health.Returned()
+			p.settleLocked()
+		}
 		p.access.offerLocked(m)
 	}
 }

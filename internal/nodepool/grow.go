@@ -19,13 +19,8 @@ func (p *Pool) growLocked() {
 func (p *Pool) startDialLocked() {
 	p.dialing++
 	p.counters.dials++
-	m := p.newMemberLocked()
+	m := &member{pool: p, renewal: p.renewals.number}
 	p.tasks.Go(func() { p.dial(m) })
-}
-
-// newMemberLocked returns a member for a connection that is about to be dialled.
-func (p *Pool) newMemberLocked() *member {
-	return &member{pool: p, renewal: p.renewals.number}
 }
 
 // ownerOf returns what the lane of the member is told of its pool.
@@ -97,16 +92,25 @@ func (p *Pool) redialLaterLocked() {
 		return
 	}
 	least, most := p.health.Backoff(time.Now())
-	p.redial = time.AfterFunc(least+rand.N(most-least)+1, p.dialAgain)
+	p.redial = time.AfterFunc(least+rand.N(most-least)+1, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.redialNowLocked()
+	})
 }
 
 // redialNowLocked dials now if the pool waits to dial again. It must be called when the reason for
-// the wait is gone.
+// the wait is gone. If nobody wants another connection any more, what has failed says nothing of
+// later.
 func (p *Pool) redialNowLocked() {
-	if p.redial != nil {
-		p.redial.Stop()
-		p.redial = nil
-		p.retryLocked()
+	if p.redial == nil {
+		return
+	}
+	p.redial.Stop()
+	p.redial = nil
+	p.growLocked()
+	if p.dialing == 0 && p.redial == nil {
+		p.health.Unwanted()
 	}
 }
 
@@ -114,22 +118,6 @@ func (p *Pool) redialNowLocked() {
 func (p *Pool) spaceLocked() {
 	if p.health.Spaced() {
 		p.redialLaterLocked()
-	}
-}
-
-func (p *Pool) dialAgain() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.redial = nil
-	p.retryLocked()
-}
-
-// retryLocked grows the pool. If nobody wants another connection any more, what has failed
-// says nothing of later.
-func (p *Pool) retryLocked() {
-	p.growLocked()
-	if p.dialing == 0 && p.redial == nil {
-		p.health.Unwanted()
 	}
 }
 

@@ -45,9 +45,7 @@ func (m *member) Closed(l *wire.Lane) {
 	} else {
 		p.leftLocked(m, err)
 	}
-	if !p.closed && !p.retired {
-		p.noteLocked(guard.ConnClosed, p.addr, closeReason(err), err)
-	}
+	p.noteStateLocked(guard.ConnClosed, closeReason(err), err)
 	p.mu.Unlock()
 }
 

@@ -22,7 +22,7 @@ func (p *Pool) noteStateLocked(line guard.Line, values ...any) {
 	if p.beside() {
 		line.Level = slog.LevelDebug
 	}
-	p.noteLocked(line, append([]any{p.addr}, values...)...)
+	p.mu.calls = append(p.mu.calls, func() { p.log.Note(line, append([]any{p.addr}, values...)...) })
 }
 
 // noteDialFailedLocked adds a line about the first connection that could not be had,
@@ -33,14 +33,6 @@ func (p *Pool) noteDialFailedLocked(err error) {
 	}
 	if n, due := p.failures.Due(time.Now()); due {
 		p.noteStateLocked(guard.DialFailed, n, err)
-	}
-}
-
-// noteRetiredLocked adds a line about a server that the log knows to be down or suspect:
-// there is no other that ends that. It must be called before the pool is retired.
-func (p *Pool) noteRetiredLocked() {
-	if p.health.State() != health.Up {
-		p.noteStateLocked(guard.ServerNotUsed, time.Since(p.health.Since()))
 	}
 }
 
@@ -58,8 +50,4 @@ func (p *Pool) noteOutageLocked(was, is health.State) {
 	default:
 		p.noteStateLocked(guard.ServerNotSuspect, after)
 	}
-}
-
-func (p *Pool) noteLocked(line guard.Line, values ...any) {
-	p.mu.calls = append(p.mu.calls, func() { p.log.Note(line, values...) })
 }

@@ -80,10 +80,6 @@ func (m *monitor) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool
 
 // What users' functions are told. The lock's owner calls them once it has unlocked.
 
-func (p *Pool) tellWait(wait time.Duration) {
-	p.log.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
-}
-
 // tellDialedLocked tells of an attempt to connect.
 func (p *Pool) tellDialedLocked(began time.Time, took time.Duration, steps wire.DialTimes, err error) {
 	if p.Trace == nil || p.Trace.Dialed == nil {

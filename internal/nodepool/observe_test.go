@@ -139,7 +139,7 @@ func TestTraceKnowsThePool(t *testing.T) {
 	s.Kind, s.Traced = KindFixed, info
 	p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
 	require.NoError(t, err)
-	p.main.tellWait(time.Second)
+	p.main.mu.tell(time.Second)
 	require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
 	require.Same(t, info, p.Info())
 	require.Equal(t, DefaultSize, p.main.Max)

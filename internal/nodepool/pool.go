@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -138,7 +139,9 @@ func newPool(s settings, to *server) *Pool {
 		p.access = &exclusiveAccess{Pool: p}
 	}
 	if p.Trace != nil && p.Trace.Waited != nil {
-		p.mu.tell = p.tellWait
+		p.mu.tell = func(wait time.Duration) {
+			p.log.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
+		}
 	}
 	p.mu.Lock()
 	p.growLocked()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/health"
 )
 
 var (
@@ -55,7 +57,9 @@ func (p *Pool) renewLocked() {
 // retire is [Node.Retire] for one pool.
 func (p *Pool) retire() {
 	p.mu.Lock()
-	p.noteRetiredLocked()
+	if p.health.State() != health.Up { // no other line ends the one that said so
+		p.noteStateLocked(guard.ServerNotUsed, time.Since(p.health.Since()))
+	}
 	p.retired = true
 	p.failWaitersLocked(cause.ErrRetired)
 	p.drainLocked(cause.ErrRetired)
@@ -89,7 +93,7 @@ func (p *Pool) drainLocked(why error) {
 
 // lifetime returns MaxAge, or up to a tenth less by chance, so that pools and processes that began
 // together do not go on together.
-func (p *Pool) lifetime() time.Duration { return p.MaxAge - rand.N(p.MaxAge/10+1) }
+func (s *Settings) lifetime() time.Duration { return s.MaxAge - rand.N(s.MaxAge/10+1) }
 
 // rotateLocked has connections leave that have reached their age, each when nothing is in flight
 // on it or its user has returned it. One leaves at a time, and the next one when it has been
