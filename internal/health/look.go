@@ -10,7 +10,9 @@ type Look struct {
 	usual   time.Duration // the shortest usual reply time; 0: none is known
 	best    time.Duration // the shortest reply time of those that are compared; 0: none is known
 	heard   bool
+	answers bool // a batch has ended on one of those that are compared
 	late    bool // a reply time is to be compared
+	wonders bool // a connection may be slow, or the whole server
 }
 
 // A Sight is what a look sees of a connection.
@@ -55,6 +57,7 @@ func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 			c.reply = max(c.reply, time.Duration(c.looks)*LookEvery)
 		}
 		l.late = l.late || Late(c.reply)
+		l.answers = l.answers || answered
 		if c.known {
 			l.best = shorter(l.best, c.reply)
 		}
@@ -73,9 +76,13 @@ func shorter(a, b time.Duration) time.Duration {
 // Heard reports whether bytes have arrived on any connection.
 func (l *Look) Heard() bool { return l.heard }
 
-// Compare notes whether the connection is slow. It reports whether that is new.
+// Compare notes whether the connection is slow. It reports whether that is new. A connection becomes slow only
+// at a look at which the server has answered on one: what it did before says nothing of now.
 func (l *Look) Compare(c *Conn) (changed bool) {
 	was, is := c.Slow(), l.best > 0 && Slow(c.reply, l.best)
+	if is && !was && !l.answers {
+		l.wonders, is = true, false
+	}
 	switch {
 	case is && !was:
 		c.slow = l.s.looked
@@ -86,8 +93,8 @@ func (l *Look) Compare(c *Conn) (changed bool) {
 }
 
 // Asks reports whether the connection is to be asked by a PING, if nothing is in flight on it: it is
-// slow, or it has no reply time that the others can be compared with.
-func (l *Look) Asks(c *Conn) bool { return c.Slow() || l.late && !c.known }
+// slow, or another one may be, which only an answer can tell. It is called when all have been compared.
+func (l *Look) Asks(c *Conn) bool { return c.Slow() || l.wonders || l.late && !c.known }
 
 // Best returns the shortest reply time of the connections; 0 if none is known.
 func (l *Look) Best() time.Duration { return l.best }

@@ -140,7 +140,7 @@ func TestComparison(t *testing.T) {
 			}
 			look := s.Look(began)
 			for i, c := range conns {
-				look.See(&watched[i], Sight{Due: c.waits > 0, Usual: c.usual, Compared: true})
+				look.See(&watched[i], Sight{Due: c.waits > 0, Usual: c.usual, Answered: answered(c.waits), Compared: true})
 			}
 			look.See(new(Conn), Sight{Usual: 1}) // not compared
 			for i, c := range conns {
@@ -151,6 +151,38 @@ func TestComparison(t *testing.T) {
 			}
 		})
 	}
+}
+
+// answered returns how many batches were answered on a connection on which none has waited for long.
+func answered(waits time.Duration) uint64 {
+	if waits == 0 {
+		return 1
+	}
+	return 0
+}
+
+// TestSilenceOfAll: a connection is slow only if the server answers on another one now. Until that is known, the
+// others are asked.
+func TestSilenceOfAll(t *testing.T) {
+	s, c, other := New(defaults), new(Conn), new(Conn)
+	look := func(answers uint64) (slow, asks bool) {
+		l := s.Look(time.Now())
+		l.See(c, Sight{Due: true, Usual: ms, Compared: true})
+		l.See(other, Sight{Due: true, Usual: ms / 10, Answered: answers, Compared: true})
+		l.Compare(c)
+		l.Compare(other)
+		return c.Slow(), l.Asks(other)
+	}
+	for range 4 {
+		look(0)
+	}
+	slow, asks := look(0)
+	require.Equal(t, []bool{false, false}, []bool{slow, asks}, "both wait for as long")
+	other.looks = 0
+	slow, asks = look(0)
+	require.Equal(t, []bool{false, true}, []bool{slow, asks}, "it has answered nothing")
+	slow, asks = look(1)
+	require.Equal(t, []bool{true, false}, []bool{slow, asks})
 }
 
 // TestAge: the oldest batch has been in flight for as many looks as have seen no reply. A batch that was seen
@@ -172,9 +204,11 @@ func TestAge(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	began := time.Now()
 	s, good, slow := New(defaults), new(Conn), new(Conn)
+	looks := uint64(0)
 	look := func(at, usual time.Duration) {
 		l := s.Look(began.Add(at))
-		l.See(good, Sight{Usual: ms, Compared: true})
+		looks++
+		l.See(good, Sight{Usual: ms, Answered: looks, Compared: true})
 		l.See(slow, Sight{Usual: usual, Compared: true})
 		l.Compare(good)
 		l.Compare(slow)

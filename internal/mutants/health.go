@@ -4,11 +4,9 @@ package main
 var health = []promise{
 	{"a silent server is given up, and one that answers elsewhere is not", []mutant{
 		{fault: "callers wait behind a missing reply: no stall watchdog", at: "internal/nodepool.Pool.judgeLocked",
-			by: never("dedicated", "Stalled"), tests: "./internal/nodepool TestStalledServerIsGivenUp"},
+			by: never("dedicated", "Stalled"), tests: "./internal/nodepool TestSuspicionEndsInStall"},
 		{fault: "a frozen server takes callers' deadlines until it counts as stalled", at: "internal/health.Server.patience",
 			by: begins("return s.StallTimeout"), tests: "./internal/health TestHistories"},
-		{fault: "a paused server is taken for a dead one", at: "internal/nodepool.Pool.ask",
-			by: never("err == nil", "Refusal"), tests: "./internal/nodepool TestPausedServerIsNotStalled"},
 		{fault: "a connection that waits for data is taken for one that serves callers", at: "internal/nodepool.Pool.servingLocked",
 			by: never("mayBeQuiet"), tests: "./cluster TestRefusedDialsBesideBlockedConnections"},
 		{fault: "a connection that was returned does not serve callers", at: "internal/nodepool.Pool.takeBack",
@@ -25,8 +23,6 @@ var health = []promise{
 	{"a slow or dead connection is avoided, and replaced within bounds", []mutant{
 		{fault: "slow lanes are chosen", at: "internal/nodepool.sharedAccess.publishLocked",
 			by: never("Slow"), tests: "./pool TestSickConnection"},
-		{fault: "slow connections are given to callers", at: "internal/nodepool.exclusiveAccess.popLocked",
-			by: never("Slow"), tests: "./pool TestSickConnection"},
 		{fault: "a connection that has answered nothing cannot be compared with", at: "internal/health.Look.Asks",
 			by: instead("l.late && !c.known", "false"), tests: "./pool TestSickConnection"},
 		{fault: "a slow connection that is well again is replaced", at: "internal/health.Look.Asks",
@@ -37,8 +33,6 @@ var health = []promise{
 			by: begins("return false"), tests: "./internal/nodepool TestDeadConnection"},
 		{fault: "all connections are dead, and callers wait for their end", at: "internal/nodepool.Pool.ask",
 			by: instead("len(p.members)+p.dialing <= p.size.target", "false"), tests: "./pool TestSilentDeathOfAllConnections"},
-		{fault: "a slow connection that leaves keeps its place", at: "internal/nodepool.Pool.wantLocked",
-			by: always("leaving"), tests: "./pool TestSilentDeathOfAllConnections"},
 		{fault: "the surplus is the good one", at: "internal/nodepool.exclusiveAccess.trimLocked",
 			by: never("Slow"), tests: "./pool TestSilentDeathOfAllConnections"},
 	}},

@@ -122,10 +122,14 @@ func (p *Pool) judgeLocked(now time.Time) {
 func (p *Pool) compareLocked(look *health.Look) {
 	changed := false
 	for _, m := range p.members {
+		if m.comparedLocked() {
+			changed = look.Compare(&m.health) || changed
+		}
+	}
+	for _, m := range p.members {
 		if !m.comparedLocked() {
 			continue
 		}
-		changed = look.Compare(&m.health) || changed
 		if look.Asks(&m.health) && m.freeLocked() {
 			p.pingLocked(m)
 		}
