@@ -45,8 +45,8 @@ import (
 // or EXPIRE fails. Do returns an error in all these cases.
 //
 // Both commands count in Len and in Do's error. With a ttl of 0 or less Count is IncrBy. A ttl below
-// a millisecond counts as one; a positive one below a microsecond is an error. ACL users need SET, INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is
-// not a whole number of seconds.
+// a millisecond counts as one; a positive one below a microsecond is an error. ACL users need SET,
+// INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is not a whole number of seconds.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	k := fullKey{key: key}
 	if ttl <= 0 || p.list.Unfit() != nil {
@@ -80,7 +80,7 @@ type ending uint8
 
 const (
 	nothing ending = iota
-	ask            // SET NX, and PTTL behind the rest
+	ask            // PTTL
 	expire         // EXPIRE
 )
 
@@ -123,9 +123,12 @@ func (x *count) append(p *Pipeline, what ending) {
 		x.end = p.expireEach(x.key, x.ttl).Idempotent()
 		return
 	}
+	pair := p.follows(x.key)
 	b := append(p.list.Request.Buffer(), "*2\r\n$4\r\nPTTL\r\n"...)
 	x.end = p.commit(resp.AppendBulkOf(b, x.key.prefix, x.key.key), x.key)
-	p.list.Request.Expiry(p.Len() - 1)
+	if pair {
+		p.list.Request.Expiry(p.Len() - 1)
+	}
 	p.list.Request.Reads(p.Len() - 1)
 }
 

@@ -142,7 +142,7 @@ func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl
 	b = resp.AppendBulkInt(b, n)
 	b = append(b, option...)
 	at := p.list.Request.Len()
-	pair := at > 0 && p.lastAt == at && key == p.lastKey && n > 0 // otherwise it deletes the key
+	pair := p.follows(key) && n > 0 // otherwise it deletes the key
 	r := p.commit(b, key)
 	if pair {
 		p.list.Request.Expiry(at)
@@ -151,6 +151,11 @@ func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl
 	}
 	p.lastAt = 0 // an EXPIRE behind this one may see what it did
 	return r
+}
+
+// follows reports whether the last command is on the key, as far as the Pipeline has encoded it.
+func (p *Pipeline) follows(key fullKey) bool {
+	return p.Len() > 0 && p.lastAt == p.Len() && key == p.lastKey
 }
 
 // expiry returns the command that sets the time to live, and its number:
