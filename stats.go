@@ -56,7 +56,19 @@ type PoolStats struct {
 	Downs uint64 // how often it became so
 
 	// Dials counts dials that have ended, DialErrors those that failed, and Closes connections
-	// that were closed, by reason. At any moment Dials - DialErrors = Open + the sum of Closes.
+	// that were closed, by reason. At any moment Dials - DialErrors = Open + the sum of Closes. The
+	// reasons are
+	//
+	//   - client: the pool was closed, its server has left the cluster, or a user closed the connection
+	//   - idle: the pool shrank, or a dedicated connection was idle
+	//   - stalled: the server was silent too long
+	//   - server: the server hung up
+	//   - timeout: the socket accepted no bytes
+	//   - protocol: the server sent something that is not RESP, or a reply larger than lanes.Dialer.MaxReply
+	//   - unclean: its user has changed it
+	//   - renewed: the address may lead to another server now
+	//   - aged: it reached MaxAge
+	//   - io: reset, unreachable and other errors of the network
 	Dials      uint64
 	DialErrors uint64
 	Closes     map[string]uint64
@@ -90,26 +102,4 @@ func (s PoolStats) Saturation() float64 {
 		return 0
 	}
 	return min(float64(s.InFlight())/float64(s.Capacity), 1)
-}
-
-// Reasons why connections are closed, as PoolStats.Closes counts them.
-const (
-	CloseByClient  = "client"   // the pool was closed, its server has left the cluster, or a user closed the connection
-	CloseIdle      = "idle"     // the pool shrank, or a dedicated connection was idle
-	CloseStalled   = "stalled"  // the server was silent too long
-	CloseByServer  = "server"   // the server hung up
-	CloseTimeout   = "timeout"  // the socket accepted no bytes
-	CloseProtocol  = "protocol" // the server sent something that is not RESP, or a reply larger than lanes.Dialer.MaxReply
-	CloseUnclean   = "unclean"  // its user has changed it
-	CloseRenewed   = "renewed"  // the address may lead to another server now
-	CloseAged      = "aged"     // it reached MaxAge
-	CloseIOFailure = "io"       // reset, unreachable and other errors of the network
-)
-
-// CloseReasons returns all of these reasons.
-func CloseReasons() []string {
-	return []string{
-		CloseByClient, CloseIdle, CloseStalled, CloseByServer, CloseTimeout,
-		CloseProtocol, CloseUnclean, CloseRenewed, CloseAged, CloseIOFailure,
-	}
 }

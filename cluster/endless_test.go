@@ -227,7 +227,7 @@ func TestUsersOfConnectionsTakeTheirTime(t *testing.T) {
 				})))
 				require.True(t, popped.Null)
 				for _, n := range e.Stats().Nodes {
-					require.Zero(t, n.Pool.Closes[redislanes.CloseStalled])
+					require.Zero(t, n.Pool.Closes["stalled"])
 				}
 			})
 		})

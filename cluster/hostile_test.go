@@ -259,7 +259,7 @@ func TestReplyNobodyAskedFor(t *testing.T) {
 		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "INCRBY", "k", "1")))
 		require.Equal(t, 1, n, "the reply nobody asked for")
 		until(t, ctx, "the connection is closed", func() bool {
-			return client.Stats().Nodes[0].Pool.Closes[redislanes.CloseProtocol] == uint64(i+1)
+			return client.Stats().Nodes[0].Pool.Closes["protocol"] == uint64(i+1)
 		})
 	}
 }

@@ -205,7 +205,7 @@ func TestWaitAmongItsWrites(t *testing.T) {
 			require.Equal(t, 1, n)
 		}
 	}
-	require.Zero(t, client.Stats().Nodes[0].Pool.Closes[redislanes.CloseUnclean])
+	require.Zero(t, client.Stats().Nodes[0].Pool.Closes["unclean"])
 	err := client.Do(ctx, radix.Cmd(nil, "WAIT", "1", "100"))
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.ErrorContains(t, err, "WAIT: not sent: command waits for the writes of its own connection, use radix.WithConn for it and the writes")

@@ -12,7 +12,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
@@ -96,7 +95,7 @@ func TestWriteToReplica(t *testing.T) {
 	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&n, "INCRBY", "k", "3")))
 	require.Equal(t, 3, n)
 	for _, s := range client.Stats().Nodes {
-		require.Zero(t, s.Pool.Closes[redislanes.CloseRenewed])
+		require.Zero(t, s.Pool.Closes["renewed"])
 	}
 }
 
@@ -121,7 +120,7 @@ func TestDemotedServer(t *testing.T) {
 		done <- p.Do(ctx)
 	}()
 	require.Eventually(t, func() bool {
-		return client.Stats().Nodes[0].Pool.Closes[redislanes.CloseRenewed] > 0
+		return client.Stats().Nodes[0].Pool.Closes["renewed"] > 0
 	}, 10*time.Second, time.Millisecond)
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "REPLICAOF", "NO", "ONE"))
 	require.NoError(t, <-done)

@@ -205,7 +205,7 @@ func TestLogOfAClient(t *testing.T) {
 	redis.Move(slot, next)
 	require.NoError(t, client.Sync(ctx))
 	until(t, ctx, "the log says that a slot has moved", func() bool {
-		return log.count(`msg="slots moved" slots=1 shifts="1 from `+redis.Addrs()[owner]+" to "+redis.Addrs()[next]) == 1
+		return log.count(`msg="slots moved" slots=1`) == 1
 	})
 	require.NoError(t, client.Sync(ctx))
 

@@ -18,7 +18,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -181,9 +180,9 @@ func TestNoConnectionOutlivesItsToken(t *testing.T) {
 				e.call(t, 30*time.Minute)
 				e.failedNone(t)
 				s := e.client.Stats().Nodes[0].Pool
-				require.Zero(t, s.Closes[redislanes.CloseByServer], s.Closes)
-				require.Zero(t, s.Closes[redislanes.CloseIOFailure], s.Closes)
-				require.NotZero(t, s.Closes[redislanes.CloseAged], s.Closes)
+				require.Zero(t, s.Closes["server"], s.Closes)
+				require.Zero(t, s.Closes["io"], s.Closes)
+				require.NotZero(t, s.Closes["aged"], s.Closes)
 			})
 		})
 	}
@@ -199,7 +198,7 @@ func TestNoBusyConnectionOutlivesItsToken(t *testing.T) {
 		e.rests, e.lanes = 0, true
 		e.call(t, 15*time.Second)
 		e.failedNone(t)
-		require.Zero(t, e.client.Stats().Nodes[0].Pool.Closes[redislanes.CloseByServer])
+		require.Zero(t, e.client.Stats().Nodes[0].Pool.Closes["server"])
 	})
 }
 
@@ -247,7 +246,7 @@ func TestCredentialsThatFail(t *testing.T) {
 					e.failedNone(t)
 					require.Greater(t, e.auths.Load(), auths)
 					s := e.client.Stats().Nodes[0].Pool
-					require.Zero(t, s.Closes[redislanes.CloseByServer]+s.Closes[redislanes.CloseIOFailure]+s.Closes[redislanes.CloseUnclean], s.Closes)
+					require.Zero(t, s.Closes["server"]+s.Closes["io"]+s.Closes["unclean"], s.Closes)
 					wrong(e, true)
 					time.Sleep(5 * time.Second)
 					began := time.Now()
@@ -303,7 +302,7 @@ func TestUsersAreRotated(t *testing.T) {
 			load.end(t)
 			require.NoError(t, pops())
 			for _, n := range client.Stats().Nodes {
-				require.Zero(t, n.Pool.Closes[redislanes.CloseByServer]+n.Pool.Closes[redislanes.CloseIOFailure], n.Pool.Closes)
+				require.Zero(t, n.Pool.Closes["server"]+n.Pool.Closes["io"], n.Pool.Closes)
 			}
 		})
 	}

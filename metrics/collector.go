@@ -13,16 +13,10 @@ import (
 	"github.com/redislanes/redislanes/internal/guard"
 )
 
-// A Source has statistics to export; a *cluster.Client is one. Stats must be
-// safe for concurrent use.
-type Source interface {
-	Stats() redislanes.Stats
-}
-
 // A Collector is a prometheus.Collector over the statistics of a client. Make it with
-// [NewCollector] or [Config.NewCollector]. All methods are safe for concurrent use.
+// [NewCollector]. All methods are safe for concurrent use.
 type Collector struct {
-	source Source
+	source interface{ Stats() redislanes.Stats }
 
 	pool    [len(poolMetrics)]sample
 	samples map[*metric]sample // of clientMetrics
@@ -30,10 +24,10 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-var errNoSource = errors.New("metrics: the Collector has no Source: make it with metrics.NewCollector and a *cluster.Client")
+var errNoSource = errors.New("metrics: the Collector has no source: make it with metrics.NewCollector and a *cluster.Client")
 
 // Describe sends the descriptions of all metrics; part of
-// prometheus.Collector. Registering a Collector without a [Source] fails.
+// prometheus.Collector. Registering a Collector without a source fails.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	if c.source == nil {
 		ch <- prometheus.NewInvalidDesc(errNoSource)
@@ -48,7 +42,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect takes one snapshot and sends its figures; part of
-// prometheus.Collector. It does no I/O and never panics. If the Source panics, the scrape fails
+// prometheus.Collector. It does no I/O and never panics. If the source panics, the scrape fails
 // with an error that says so.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	if c.source == nil {

@@ -19,8 +19,8 @@ type metric struct {
 	labels []string
 }
 
-func (m metric) desc(constLabels prometheus.Labels) *prometheus.Desc {
-	return prometheus.NewDesc(prefix+m.name, m.help, m.labels, constLabels)
+func (m metric) desc() *prometheus.Desc {
+	return prometheus.NewDesc(prefix+m.name, m.help, m.labels, nil)
 }
 
 const (
@@ -131,7 +131,7 @@ var clientMetrics = [...]*metric{
 
 // closeReasons are exported from the first scrape on, at 0: a rate needs a
 // value to start from.
-var closeReasons = redislanes.CloseReasons()
+var closeReasons = []string{"client", "idle", "stalled", "server", "timeout", "protocol", "unclean", "renewed", "aged", "io"}
 
 // errorCodes are exported from the first scrape on, too.
 var errorCodes = pool.ErrorCodes()
@@ -154,10 +154,6 @@ var (
 		help: "Groups of commands that went to a node together, with redirects and retries."}
 )
 
-// ownLabels are the names that constant labels cannot have; le is the
-// buckets' own.
-var ownLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
-
 // durationBuckets reach from a round trip on loopback to the longest deadline. The
 // bounds of alerts (monitoring/alerts.yaml) are among them: between two buckets a
 // quantile is a guess.
@@ -167,13 +163,13 @@ var durationBuckets = []float64{
 
 // histogram returns the options of a histogram with classic and with native
 // buckets. When there are too many native ones, they start again, at most once an hour.
-func (m metric) histogram(constLabels prometheus.Labels) prometheus.HistogramOpts {
+func (m metric) histogram() prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
-		Name: prefix + m.name, Help: m.help, ConstLabels: constLabels, Buckets: durationBuckets,
+		Name: prefix + m.name, Help: m.help, Buckets: durationBuckets,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
 	}
 }
 
-func (m metric) counter(constLabels prometheus.Labels) prometheus.CounterOpts {
-	return prometheus.CounterOpts{Name: prefix + m.name, Help: m.help, ConstLabels: constLabels}
+func (m metric) counter() prometheus.CounterOpts {
+	return prometheus.CounterOpts{Name: prefix + m.name, Help: m.help}
 }

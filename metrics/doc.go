@@ -8,8 +8,6 @@
 // A [Collector] has only gauges and counters, and needs no trace. It reads one snapshot,
 // cluster.Client.Stats, per scrape, and costs requests nothing. [NewCollector] makes it.
 //
-// [Config] adds labels to all metrics, which tell several clients in one registry apart.
-//
 // Labels are addresses of nodes, numbers of lanes and fixed words. No label has a key, value,
 // argument, user name or password.
 package metrics

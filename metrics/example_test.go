@@ -74,12 +74,12 @@ func ExampleNew() {
 	// unknown 0
 }
 
-func ExampleConfig_NewCollector() {
-	var client metrics.Source = steady{} // a *cluster.Client
+func ExampleNewCollector() {
+	client := steady{} // a *cluster.Client
 
 	reg := prometheus.NewRegistry()
 	labels := prometheus.Labels{"client": "limits"} // to register those of other clients, too
-	reg.MustRegister(metrics.Config{ConstLabels: labels}.NewCollector(client))
+	prometheus.WrapRegistererWith(labels, reg).MustRegister(metrics.NewCollector(client))
 	handler := promhttp.HandlerFor(reg, promhttp.HandlerOpts{}) // serve it at /metrics
 
 	scrape := httptest.NewRecorder()

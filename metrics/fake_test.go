@@ -20,7 +20,7 @@ func busy() fake {
 			{Role: "primary", Pool: lanedStats()},
 			{Role: "replica", Pool: redislanes.PoolStats{
 				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Open: 48, InUse: 36, Capacity: 50, Dials: 58, DialErrors: 7,
-				Closes:       map[string]uint64{redislanes.CloseIOFailure: 3},
+				Closes:       map[string]uint64{"io": 3},
 				ErrorReplies: map[string]uint64{"OOM": 21, "other": 14, "CANARY": 1},
 			}},
 			{Role: "primary", Pool: redislanes.PoolStats{
@@ -36,6 +36,6 @@ func lanedStats() redislanes.PoolStats {
 		Capacity: 4096, LaneInFlight: []int{1000, 24, 0}, SlowLaneInFlight: []int{10, 5},
 		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
 		Dials: 16, DialErrors: 4, Down: true, Downs: 2,
-		Closes: map[string]uint64{redislanes.CloseStalled: 8, redislanes.CloseIdle: 1, "meteor": 1},
+		Closes: map[string]uint64{"stalled": 8, "idle": 1, "meteor": 1},
 	}
 }

@@ -2,12 +2,8 @@ package metrics
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -17,7 +13,6 @@ import (
 // histograms are what requests took, what each node took to answer, and how long
 // requests waited for connections.
 type histograms struct {
-	invalid  error // why they cannot be registered; then they keep nothing
 	requests *prometheus.HistogramVec
 	waits    *prometheus.HistogramVec
 	nodes    *prometheus.HistogramVec // what trips to them took
@@ -25,7 +20,7 @@ type histograms struct {
 	trips    prometheus.Counter
 
 	// What a request adds to, looked up once.
-	took              [redislanes.Outcomes]prometheus.Observer
+	took              map[string]prometheus.Observer // by outcome
 	succeeded, failed prometheus.Counter
 
 	pools sync.Map // *series by *redislanes.PoolInfo
@@ -43,47 +38,30 @@ type series struct {
 	labels       waitLabels
 }
 
-func newHistograms(labels prometheus.Labels) *histograms {
-	h := &histograms{open: make(map[waitLabels]int)}
-	if h.invalid = usable(labels); h.invalid != nil {
-		return h
-	}
-	h.requests = prometheus.NewHistogramVec(requestMetric.histogram(labels), requestMetric.labels)
-	h.waits = prometheus.NewHistogramVec(waitMetric.histogram(labels), waitMetric.labels)
-	h.nodes = prometheus.NewHistogramVec(tripTimeMetric.histogram(labels), tripTimeMetric.labels)
-	h.commands = prometheus.NewCounterVec(commandsMetric.counter(labels), commandsMetric.labels)
-	h.trips = prometheus.NewCounter(tripsMetric.counter(labels))
-	for i := range h.took { // a rate needs a value to start from
-		h.took[i] = h.requests.WithLabelValues(redislanes.Outcome(i).String())
+func newHistograms() *histograms {
+	h := &histograms{open: make(map[waitLabels]int), took: make(map[string]prometheus.Observer)}
+	h.requests = prometheus.NewHistogramVec(requestMetric.histogram(), requestMetric.labels)
+	h.waits = prometheus.NewHistogramVec(waitMetric.histogram(), waitMetric.labels)
+	h.nodes = prometheus.NewHistogramVec(tripTimeMetric.histogram(), tripTimeMetric.labels)
+	h.commands = prometheus.NewCounterVec(commandsMetric.counter(), commandsMetric.labels)
+	h.trips = prometheus.NewCounter(tripsMetric.counter())
+	for _, outcome := range []string{"ok", "error", "not_sent", "unknown"} { // a rate needs a value to start from
+		h.took[outcome] = h.requests.WithLabelValues(outcome)
 	}
 	h.succeeded, h.failed = h.commands.WithLabelValues("success"), h.commands.WithLabelValues("error")
 	return h
 }
 
 func (h *histograms) trace() *redislanes.Trace {
-	if h.invalid != nil {
-		return new(redislanes.Trace)
-	}
 	return &redislanes.Trace{
 		EndRequest: h.endRequest, EndGroup: h.endGroup, PoolOpened: h.poolOpened, PoolClosed: h.poolClosed, Waited: h.waited,
 	}
 }
 
-// usable finds labels at which client_golang would panic, or refuse later.
-func usable(labels prometheus.Labels) error {
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		taken := slices.Contains(ownLabels, name)
-		if taken || name == "" || !utf8.ValidString(name) || !utf8.ValidString(labels[name]) {
-			return fmt.Errorf("metrics: Config.ConstLabels: %q = %q: taken by a metric, empty, or not UTF-8", name, labels[name])
-		}
-	}
-	return nil
-}
-
 // endRequest leaves out requests with a connection to themselves: a command may block
 // for as long as it likes.
 func (h *histograms) endRequest(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
-	if s.Dedicated || int(r.Outcome) >= len(h.took) {
+	if s.Dedicated || h.took[r.Outcome] == nil {
 		return
 	}
 	h.took[r.Outcome].Observe(r.Took.Seconds())
@@ -151,19 +129,12 @@ func (h *histograms) poolClosed(p *redislanes.PoolInfo) {
 }
 
 func (h *histograms) describe(ch chan<- *prometheus.Desc) {
-	if h.invalid != nil {
-		ch <- prometheus.NewInvalidDesc(h.invalid)
-		return
-	}
 	for _, c := range h.all() {
 		c.Describe(ch)
 	}
 }
 
 func (h *histograms) collect(ch chan<- prometheus.Metric) {
-	if h.invalid != nil {
-		return
-	}
 	for _, c := range h.all() {
 		c.Collect(ch)
 	}

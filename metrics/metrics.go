@@ -11,7 +11,7 @@ import (
 
 // Metrics are all metrics of one client: the figures of a [Collector], and histograms of the
 // time of requests, of the answers of each node, and of the waits for a connection. It is a
-// prometheus.Collector. Make it with [New] or [Config.New]. All methods are safe for concurrent use.
+// prometheus.Collector. Make it with [New]. All methods are safe for concurrent use.
 type Metrics struct {
 	histograms *histograms
 	collector  *Collector
@@ -35,15 +35,16 @@ func (m *Metrics) Trace() *redislanes.Trace {
 
 func (m *Metrics) readStats(stats func() redislanes.Stats) error {
 	if !m.stats.CompareAndSwap(nil, &stats) {
-		return errors.New("metrics: these Metrics already serve another client: make metrics for each client, with metrics.Config.ConstLabels to tell them apart")
+		return errors.New("metrics: these Metrics already serve another client: make metrics for each client, and register them with prometheus.WrapRegistererWith to tell them apart")
 	}
 	return nil
 }
 
-// Stats returns the statistics of the client, or the zero value before there is a client; part
-// of [Source].
-func (m *Metrics) Stats() redislanes.Stats {
-	if stats := m.stats.Load(); stats != nil {
+// statsOf reads the statistics of a client, or the zero value before there is one.
+type statsOf struct{ of *Metrics }
+
+func (m statsOf) Stats() redislanes.Stats {
+	if stats := m.of.stats.Load(); stats != nil {
 		return (*stats)()
 	}
 	return redislanes.Stats{}

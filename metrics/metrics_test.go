@@ -24,7 +24,7 @@ import (
 // client and after.
 func TestMetricsAreOneRegistration(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 3)
-	m := metrics.Config{ConstLabels: prometheus.Labels{"client": "limits"}}.New()
+	m := metrics.New()
 	reg := prometheus.NewPedanticRegistry()
 	require.NoError(t, reg.Register(m))
 	require.Zero(t, testutil.CollectAndCount(m, "redislanes_slots_owned"), "there is no map yet")
@@ -40,8 +40,8 @@ func TestMetricsAreOneRegistration(t *testing.T) {
 		require.Contains(t, all, name)
 	}
 	text := exposition(t, m)
-	require.Contains(t, text, `redislanes_slots_owned{client="limits"} 16384`)
-	require.Contains(t, text, `redislanes_request_duration_seconds_count{client="limits",outcome="ok"} 30`)
+	require.Contains(t, text, `redislanes_slots_owned 16384`)
+	require.Contains(t, text, `redislanes_request_duration_seconds_count{outcome="ok"} 30`)
 
 	_, err := cluster.Config{Trace: m.Trace()}.New(servers.Within(t, 10*time.Second), emulated.Addrs())
 	require.ErrorContains(t, err, "Config.Trace: metrics: these Metrics already serve another client")

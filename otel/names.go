@@ -102,9 +102,9 @@ func serverAttrs(addr string) []attribute.KeyValue {
 const otherCode = "other"
 
 // errorType returns error.type of what has failed: a code, or one of a few words.
-func errorType(outcome redislanes.Outcome, code string, err error) string {
+func errorType(outcome string, code string, err error) string {
 	switch {
-	case outcome == redislanes.OutcomeOK:
+	case outcome == "ok":
 		return ""
 	case code == otherCode:
 		return semconv.ErrorTypeOther.Value.AsString()
@@ -120,14 +120,14 @@ func errorType(outcome redislanes.Outcome, code string, err error) string {
 		return "exhausted"
 	case errors.Is(err, redislanes.ErrNoOwner):
 		return "no_owner"
-	case outcome == redislanes.OutcomeFailed:
+	case outcome == "error":
 		return semconv.ErrorTypeOther.Value.AsString()
 	}
-	return outcome.String()
+	return outcome
 }
 
 // errorAttrs are the attributes of what has failed, none if nothing has.
-func errorAttrs(outcome redislanes.Outcome, code string, err error) (attrs []attribute.KeyValue) {
+func errorAttrs(outcome string, code string, err error) (attrs []attribute.KeyValue) {
 	what := errorType(outcome, code, err)
 	if what == "" {
 		return nil

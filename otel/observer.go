@@ -99,12 +99,12 @@ func (o *Observer) endRequest(ctx context.Context, s redislanes.RequestStart, r 
 }
 
 // tell sets what says how it has ended, unless well.
-func (r *running) tell(outcome redislanes.Outcome, code string, err error) {
-	if outcome == redislanes.OutcomeOK {
+func (r *running) tell(outcome string, code string, err error) {
+	if outcome == "ok" {
 		return
 	}
 	r.SetAttributes(errorAttrs(outcome, code, err)...)
-	r.SetAttributes(outcomeKey.String(outcome.String()))
+	r.SetAttributes(outcomeKey.String(outcome))
 	if r.group && (code == "MOVED" || code == "ASK") {
 		return // if it is not followed, its request has failed
 	}

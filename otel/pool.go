@@ -99,7 +99,7 @@ func (o *Observer) endGroup(ctx context.Context, s redislanes.GroupStart, g redi
 		h.Record(ctx, g.Took.Seconds(), o.of(s.Pool).node...)
 	}
 	span := o.running(ctx)
-	if span != nil && only(s) && g.Outcome != redislanes.OutcomeOK {
+	if span != nil && only(s) && g.Outcome != "ok" {
 		span = o.running(o.begin(ctx, s, span.began))
 	}
 	if span == nil || !span.group {

@@ -17,7 +17,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -226,7 +225,7 @@ func TestSilentDeathOfAllConnections(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				s := p.Stats()
 				require.Zero(t, s.Downs)
-				require.NotZero(t, s.Closes[redislanes.CloseStalled])
+				require.NotZero(t, s.Closes["stalled"])
 				require.LessOrEqual(t, s.Open, s.Size)
 			})
 		})

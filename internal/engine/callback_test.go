@@ -110,7 +110,7 @@ func TestPanicEndsTheRequest(t *testing.T) {
 			_ = client.WithConn(ctx, slots.NoKey, how, func(*nodepool.Dedicated) error { panic("in the program") })
 		}, name)
 		info := w.last(t).info
-		require.Equal(t, redislanes.OutcomeFailed, info.Outcome, name)
+		require.Equal(t, "error", info.Outcome, name)
 		require.Equal(t, errActionPanicked, info.Err, name)
 		require.Equal(t, e.Addrs()[0], info.Addr, name)
 	}

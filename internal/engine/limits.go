@@ -82,9 +82,6 @@ const (
 	// maxTold bounds the skipped rows that the log was told of: a server may invent them.
 	maxTold = 1024
 
-	// maxShifts bounds the shifts of one line of the log, so that it can be read.
-	maxShifts = 8
-
 	// largeTrip is from how many commands on a trip travels on lanes for slow commands,
 	// whatever they are: it keeps a server busy for a millisecond.
 	largeTrip = 1000

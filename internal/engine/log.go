@@ -1,12 +1,8 @@
 package engine
 
 import (
-	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 )
@@ -45,22 +41,8 @@ func (r *refresher) noteMoved() {
 	}
 	if _, due := r.moved.Due(time.Now()); due {
 		r.told = after
-		r.client.log.Note(guard.SlotsMoved, change.Moved, describe(change))
+		r.client.log.Note(guard.SlotsMoved, change.Moved)
 	}
-}
-
-// describe says from where to where slots have moved, the largest shifts first.
-func describe(change redislanes.TopologyChange) string {
-	var parts []string
-	rest := change.Moved
-	for _, s := range change.Moves[:min(len(change.Moves), maxShifts)] {
-		rest -= s.Slots
-		parts = append(parts, fmt.Sprintf("%d from %s to %s", s.Slots, cmp.Or(s.From, "nobody"), cmp.Or(s.To, "nobody")))
-	}
-	if rest > 0 {
-		parts = append(parts, fmt.Sprintf("%d otherwise", rest))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // logSkips tells the log of rows that are skipped, once of each node and reason. Refreshes

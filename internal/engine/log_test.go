@@ -121,7 +121,7 @@ func TestLogOfMoves(t *testing.T) {
 		at := func(i int) func(int) int { return func(int) int { return i } }
 		require.Empty(t, use(at(0)), "the first map")
 		require.Empty(t, use(at(0)))
-		require.Equal(t, []string{`level=INFO msg="slots moved" slots=102 shifts="100 from n:00 to n:01, 2 from n:00 to nobody"`}, use(func(slot int) int {
+		require.Equal(t, []string{`level=INFO msg="slots moved" slots=102`}, use(func(slot int) int {
 			switch {
 			case slot < 100:
 				return 1
@@ -136,13 +136,11 @@ func TestLogOfMoves(t *testing.T) {
 		}
 		require.Empty(t, use(at(2)))
 		time.Sleep(time.Second)
-		require.Equal(t, []string{`level=INFO msg="slots moved" slots=16384 shifts="16282 from n:00 to n:02, 100 from n:01 to n:02, 2 from nobody to n:02"`}, use(at(2)))
+		require.Equal(t, []string{`level=INFO msg="slots moved" slots=16384`}, use(at(2)))
 		time.Sleep(5 * time.Second)
 		lines := use(func(slot int) int { return slot % 20 })
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0], "slots moved")
-		require.Contains(t, lines[0], "otherwise")
-		require.Less(t, len(lines[0]), 400)
 		c.cancel()
 	})
 }

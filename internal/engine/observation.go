@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -70,7 +72,7 @@ func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 		Took: took, Commands: max(r.Len(), len(r.parts)), Trips: r.Trips(), Addr: r.onlyNode(),
 		Retries: r.observed.retries, Redirects: r.observed.redirects,
 	}
-	if r.clean {
+	if info.Outcome = "ok"; r.clean {
 		return info
 	}
 	var became tally
@@ -78,7 +80,7 @@ func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 		reply, err := r.outcome(i)
 		became.add(reply, err, r.probes)
 	}
-	info.Outcome, info.Failed, info.Code, info.Err = became.outcome, became.failed, became.code, became.err
+	info.Outcome, info.Failed, info.Code, info.Err = became.worst(), became.failed, became.code, became.err
 	return info
 }
 
@@ -101,7 +103,7 @@ func (r *Request) onlyNode() string {
 // A tally is what became of several commands. Code and error are those of the first command
 // that fared worst.
 type tally struct {
-	outcome redislanes.Outcome
+	outcome string
 	failed  int
 	code    string
 	err     error
@@ -111,22 +113,30 @@ type tally struct {
 // first half of running a script.
 func (t *tally) add(reply []byte, err error, probes bool) {
 	o := outcomeOf(reply, err)
-	if o == redislanes.OutcomeOK || probes && saysNoScript(reply) {
+	if o == "ok" || probes && saysNoScript(reply) {
 		return
 	}
 	t.failed++
-	if o <= t.outcome {
+	if !worse(o, t.outcome) {
 		return
 	}
 	t.outcome, t.code, t.err = o, "", err
-	if o == redislanes.OutcomeFailed {
+	if o == "error" {
 		t.code = wire.ErrorCode(resp.ErrorText(reply))
 	}
 }
 
+func (t *tally) worst() string { return cmp.Or(t.outcome, "ok") }
+
+// worse reports whether an outcome, which is not ok, is worse than another one.
+func worse(o, than string) bool {
+	order := [...]string{"error", "not_sent", "unknown"}
+	return slices.Index(order[:], o) > slices.Index(order[:], than)
+}
+
 // group returns the tally of a group of commands.
 func (t *tally) group(took time.Duration, replyBytes int) redislanes.GroupInfo {
-	return redislanes.GroupInfo{Took: took, Bytes: replyBytes, Outcome: t.outcome, Failed: t.failed, Code: t.code, Err: t.err}
+	return redislanes.GroupInfo{Took: took, Bytes: replyBytes, Outcome: t.worst(), Failed: t.failed, Code: t.code, Err: t.err}
 }
 
 const noScriptCode = "NOSCRIPT"
@@ -136,16 +146,16 @@ func saysNoScript(reply []byte) bool {
 	return resp.IsError(reply) && wire.ErrorCode(resp.ErrorText(reply)) == noScriptCode
 }
 
-func outcomeOf(reply []byte, err error) redislanes.Outcome {
+func outcomeOf(reply []byte, err error) string {
 	switch {
 	case err == nil && !resp.IsError(reply):
-		return redislanes.OutcomeOK
+		return "ok"
 	case err == nil:
-		return redislanes.OutcomeFailed
+		return "error"
 	case errors.Is(err, redislanes.ErrNotSent):
-		return redislanes.OutcomeNotSent
+		return "not_sent"
 	}
-	return redislanes.OutcomeUnknown
+	return "unknown"
 }
 
 // nextAttempt notes that so many groups are about to be sent.
@@ -234,7 +244,7 @@ func (t *trip) count(w why) {
 // failed notes the error of an action that has a connection to itself, which fails as a
 // whole.
 func failed(i *redislanes.RequestInfo, err error) {
-	if err != nil {
+	if i.Outcome = "ok"; err != nil {
 		i.Err = err
 		i.Outcome, i.Code = outcomeOfAction(err)
 	}
@@ -242,15 +252,15 @@ func failed(i *redislanes.RequestInfo, err error) {
 
 // outcomeOfAction returns what became of an action that has failed: its error may
 // be its own.
-func outcomeOfAction(err error) (o redislanes.Outcome, code string) {
+func outcomeOfAction(err error) (o string, code string) {
 	said, answered := cause.SaidIn(err)
 	switch {
 	case errors.Is(err, redislanes.ErrNotSent):
-		return redislanes.OutcomeNotSent, ""
+		return "not_sent", ""
 	case errors.Is(err, redislanes.ErrUnknownOutcome):
-		return redislanes.OutcomeUnknown, ""
+		return "unknown", ""
 	case answered:
-		return redislanes.OutcomeFailed, wire.ErrorCode([]byte(said))
+		return "error", wire.ErrorCode([]byte(said))
 	}
-	return redislanes.OutcomeFailed, ""
+	return "error", ""
 }

@@ -35,11 +35,10 @@ func TestTopologyIsTold(t *testing.T) {
 	first := next()
 	require.Equal(t, sorted, first.Joined)
 	require.Equal(t, slots.Count, first.Moved)
-	require.Equal(t, slots.Count, first.Owned)
 	slot := slots.Of("moves")
 	owner := e.Owner(slot)
 	e.Move(slot, 1-owner)
-	require.Equal(t, redislanes.TopologyChange{Moved: 1, Owned: slots.Count, Moves: []redislanes.SlotsMoved{{From: addrs[owner], To: addrs[1-owner], Slots: 1}}}, next())
+	require.Equal(t, redislanes.TopologyChange{Moved: 1}, next())
 	for slot := range uint16(slots.Count) {
 		e.Move(slot, 0)
 	}
@@ -52,7 +51,7 @@ func TestTopologyIsTold(t *testing.T) {
 	require.Empty(t, w.changes, "the same map is no change")
 }
 
-// TestDialsAreTold: with their steps, and those that fail.
+// TestDialsAreTold: and those that fail.
 func TestDialsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
@@ -65,11 +64,7 @@ func TestDialsAreTold(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	d := w.dials[0]
 	require.NoError(t, d.Err)
-	require.Positive(t, d.Connect)
-	require.Positive(t, d.Handshake)
-	require.Zero(t, d.TLS)
-	require.LessOrEqual(t, d.Connect+d.Handshake, d.Took)
-	require.False(t, d.Began.IsZero())
+	require.Positive(t, d.Took)
 }
 
 // A connLog counts what it is told of connections, and asks the client something
@@ -93,7 +88,7 @@ func (l *connLog) trace() *redislanes.Trace {
 			})
 		},
 		ConnClosed: func(c redislanes.CloseInfo) {
-			if c.Open < 0 || c.Err == nil || c.Pool == nil {
+			if c.Err == nil || c.Pool == nil {
 				panic("a connection without a life, a reason or a pool")
 			}
 			l.note(func() { l.closed[c.Reason]++ })
@@ -149,7 +144,7 @@ func TestConnectionsAreTold(t *testing.T) {
 			require.Eventually(t, same, 10*time.Second, time.Millisecond)
 			require.NoError(t, client.Close())
 			require.Zero(t, log.open())
-			require.NotZero(t, log.closed[redislanes.CloseByClient])
+			require.NotZero(t, log.closed["client"])
 		})
 	}
 }

@@ -84,7 +84,7 @@ func TestFrozenPrimaryIsSuspect(t *testing.T) {
 			for _, i := range spared {
 				require.GreaterOrEqual(t, l.acknowledged[i].Load(), atLeast(l.calls.Load()), "commands for other nodes have their replies")
 			}
-			require.Empty(t, closes(client)[redislanes.CloseStalled], "what is in flight stays")
+			require.Empty(t, closes(client)["stalled"], "what is in flight stays")
 			require.NoError(t, real.Nodes()[0].Resume())
 			took := served(t, ctx, l.again(t, client))
 			t.Logf("served again %v after it went on", took.Round(time.Millisecond))

@@ -25,7 +25,7 @@ var (
 	Outage     = define(slog.LevelWarn, "outage", "where", "for", "commands", "requests")
 	OutageOver = define(slog.LevelInfo, "outage over", "where", "after")
 
-	SlotsMoved       = define(slog.LevelInfo, "slots moved", "slots", "shifts")
+	SlotsMoved       = define(slog.LevelInfo, "slots moved", "slots")
 	RefreshFailed    = define(slog.LevelWarn, "refresh failed", "failures", "error")
 	RefreshSucceeded = define(slog.LevelInfo, "refresh succeeded again", "after")
 	MapNotUsed       = define(slog.LevelWarn, "a server's map of the slots is not used", "addr", "reason")

@@ -12,8 +12,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes"
 )
 
 const age = 10 * time.Second
@@ -61,9 +59,9 @@ func TestMaxAge(t *testing.T) {
 				close(stop)
 				synctest.Wait()
 				s := w.figures()
-				require.GreaterOrEqual(t, s.Closes[redislanes.CloseAged], uint64(5*c.size))
-				require.LessOrEqual(t, s.Closes[redislanes.CloseAged], uint64(7*c.size), "each lives for nine tenths of the age at least")
-				require.Equal(t, s.Dials-uint64(s.Open+s.Dialing), s.Closes[redislanes.CloseAged], "nothing else was closed")
+				require.GreaterOrEqual(t, s.Closes["aged"], uint64(5*c.size))
+				require.LessOrEqual(t, s.Closes["aged"], uint64(7*c.size), "each lives for nine tenths of the age at least")
+				require.Equal(t, s.Dials-uint64(s.Open+s.Dialing), s.Closes["aged"], "nothing else was closed")
 				require.Less(t, time.Duration(oldest.Load()), age+2*time.Second)
 				require.Zero(t, s.DialErrors)
 				consistent(t, w.Node)
@@ -95,10 +93,10 @@ func TestAgedWhileDedicated(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(3 * age)
 				require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				before := w.figures().Closes[redislanes.CloseAged]
+				before := w.figures().Closes["aged"]
 				conn.Return()
 				synctest.Wait()
-				require.Equal(t, before+1, w.figures().Closes[redislanes.CloseAged])
+				require.Equal(t, before+1, w.figures().Closes["aged"])
 				conn, err = w.Dedicate(t.Context())
 				require.NoError(t, err)
 				conn.Return()
@@ -129,11 +127,11 @@ func TestAgedStayWhileNoneCanBeHad(t *testing.T) {
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		}
 		require.Equal(t, 4, p.figures().Open)
-		require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseAged])
+		require.EqualValues(t, 1, p.figures().Closes["aged"])
 		full.Store(false)
 		time.Sleep(age)
 		require.Equal(t, 5, p.figures().Open)
-		require.GreaterOrEqual(t, p.figures().Closes[redislanes.CloseAged], uint64(5))
+		require.GreaterOrEqual(t, p.figures().Closes["aged"], uint64(5))
 		consistent(t, p)
 	})
 }

@@ -43,7 +43,7 @@ func (p *Pool) ask(ctx context.Context) {
 	p.mu.Lock()
 	m, began := &member{pool: p, renewal: p.renewals.number}, time.Now()
 	p.mu.Unlock()
-	lane, steps, err := wire.DialOwned(ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
+	lane, _, err := wire.DialOwned(ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	p.mu.Lock()
 	p.question = nil
 	if err == nil || wire.Refusal(err) != nil {
@@ -54,7 +54,7 @@ func (p *Pool) ask(ctx context.Context) {
 		len(p.members)+p.dialing <= p.size.target && !slices.ContainsFunc(p.members, (*member).serves)
 	if joins {
 		p.counters.dials++
-		p.tellDialedLocked(began, time.Since(began), steps, nil)
+		p.tellDialedLocked(time.Since(began), nil)
 		p.joinLocked(m, lane)
 	}
 	p.mu.Unlock()

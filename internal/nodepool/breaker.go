@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -107,7 +106,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 }
 
 // ourReasons are those for which a pool closes connections itself.
-var ourReasons = []string{redislanes.CloseByClient, redislanes.CloseIdle, redislanes.CloseUnclean, redislanes.CloseRenewed, redislanes.CloseAged, redislanes.CloseStalled}
+var ourReasons = []string{"client", "idle", "unclean", "renewed", "aged", "stalled"}
 
 // kindOf returns what a dial's failure says, or that of the proof behind it. A server that
 // refuses the handshake for good is unlikely to change its mind.

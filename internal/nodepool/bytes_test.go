@@ -11,7 +11,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
@@ -94,7 +93,7 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			var n int
 			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
 			require.Equal(t, size, n, "it ran once")
-			require.Zero(t, p.figures().Closes[redislanes.CloseStalled])
+			require.Zero(t, p.figures().Closes["stalled"])
 		})
 	}
 }

@@ -201,7 +201,7 @@ func TestReturnDuringACommand(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEqual(t, id, now)
 			next.Return()
-			require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseUnclean])
+			require.EqualValues(t, 1, p.figures().Closes["unclean"])
 		})
 	}
 }

@@ -24,13 +24,13 @@ func closeReason(err error) string {
 		err    error
 		reason string
 	}{
-		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {cause.ErrStalled, redislanes.CloseStalled}, {errSlow, redislanes.CloseStalled},
-		{redislanes.ErrClosed, redislanes.CloseByClient}, {cause.ErrRetired, redislanes.CloseByClient}, {wire.ErrClosed, redislanes.CloseByClient}, {io.EOF, redislanes.CloseByServer},
-		{resp.ErrProtocol, redislanes.CloseProtocol}, {os.ErrDeadlineExceeded, redislanes.CloseTimeout},
+		{errIdle, "idle"}, {errUnclean, "unclean"}, {errRenewed, "renewed"}, {errAged, "aged"}, {cause.ErrStalled, "stalled"}, {errSlow, "stalled"},
+		{redislanes.ErrClosed, "client"}, {cause.ErrRetired, "client"}, {wire.ErrClosed, "client"}, {io.EOF, "server"},
+		{resp.ErrProtocol, "protocol"}, {os.ErrDeadlineExceeded, "timeout"},
 	} {
 		if errors.Is(err, r.err) {
 			return r.reason
 		}
 	}
-	return redislanes.CloseIOFailure
+	return "io"
 }

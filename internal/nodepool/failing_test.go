@@ -81,7 +81,7 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 			err := p.Do(within(t, 20*time.Second), radix.Cmd(nil, "INCR", "k"))
 			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 			require.ErrorIs(t, err, cause.ErrStalled)
-			until(t, "it is counted, which callers do not wait for", func() bool { return p.figures().Closes[redislanes.CloseStalled] > 0 })
+			until(t, "it is counted, which callers do not wait for", func() bool { return p.figures().Closes["stalled"] > 0 })
 			require.NoError(t, node.Resume())
 			until(t, "it works again", func() bool {
 				return p.Do(within(t, time.Second), radix.Cmd(nil, "PING")) == nil
@@ -104,7 +104,7 @@ func TestServerHangsUpOnIdleConnections(t *testing.T) {
 	p.main.inspect(time.Now().Add(time.Hour))
 	p.main.inspect(time.Now().Add(2 * time.Hour))
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
-	until(t, "the pool has noticed", func() bool { return p.figures().Closes[redislanes.CloseByServer] == 1 })
+	until(t, "the pool has noticed", func() bool { return p.figures().Closes["server"] == 1 })
 	require.Error(t, lane.Err())
 	until(t, "it has another one", func() bool { return p.figures().Open == 1 })
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))

@@ -50,7 +50,7 @@ func (p *Pool) wantLocked() bool {
 // cancels it.
 func (p *Pool) dial(m *member) {
 	began := time.Now()
-	lane, steps, err := wire.DialOwned(p.ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
+	lane, _, err := wire.DialOwned(p.ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	took := time.Since(began)
 	p.mu.Lock()
 	if err == nil && p.health.MustProve(time.Now()) {
@@ -59,7 +59,7 @@ func (p *Pool) dial(m *member) {
 		p.mu.Lock()
 	}
 	p.dialing--
-	p.tellDialedLocked(began, took, steps, err)
+	p.tellDialedLocked(took, err)
 	if err == nil {
 		p.failures.Over()
 		p.health.Dialled(time.Now())

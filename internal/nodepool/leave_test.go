@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -192,7 +191,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p.main.joinLocked(m, lane)
 		p.main.mu.Unlock()
 		synctest.Wait()
-		require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseByServer])
+		require.EqualValues(t, 1, p.figures().Closes["server"])
 		consistent(t, p)
 	})
 }
@@ -226,8 +225,8 @@ func TestReturnedAfterRetire(t *testing.T) {
 		end    func(*Node)
 		reason string
 	}{
-		"retired": {(*Node).Retire, redislanes.CloseByClient},
-		"renewed": {func(n *Node) { n.Renew(time.Time{}) }, redislanes.CloseRenewed},
+		"retired": {(*Node).Retire, "client"},
+		"renewed": {func(n *Node) { n.Renew(time.Time{}) }, "renewed"},
 	} {
 		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxDedicated: 1}} {
 			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {

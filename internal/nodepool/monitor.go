@@ -81,14 +81,11 @@ func (m *monitor) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool
 // What users' functions are told. The lock's owner calls them once it has unlocked.
 
 // tellDialedLocked tells of an attempt to connect.
-func (p *Pool) tellDialedLocked(began time.Time, took time.Duration, steps wire.DialTimes, err error) {
+func (p *Pool) tellDialedLocked(took time.Duration, err error) {
 	if p.Trace == nil || p.Trace.Dialed == nil {
 		return
 	}
-	info := redislanes.DialInfo{
-		Pool: p.Traced, Began: began, Took: took, Err: err,
-		Connect: steps.Connect, TLS: steps.TLS, Handshake: steps.Handshake,
-	}
+	info := redislanes.DialInfo{Pool: p.Traced, Took: took, Err: err}
 	p.mu.calls = append(p.mu.calls, func() { p.log.Call("Trace.Dialed", func() { p.Trace.Dialed(info) }) })
 }
 
@@ -97,6 +94,6 @@ func (p *Pool) tellClosedLocked(m *member, err error) {
 	if p.Trace == nil || p.Trace.ConnClosed == nil {
 		return
 	}
-	info := redislanes.CloseInfo{Pool: p.Traced, Open: time.Since(m.born), Reason: closeReason(err), Err: err}
+	info := redislanes.CloseInfo{Pool: p.Traced, Reason: closeReason(err), Err: err}
 	p.mu.calls = append(p.mu.calls, func() { p.log.Call("Trace.ConnClosed", func() { p.Trace.ConnClosed(info) }) })
 }

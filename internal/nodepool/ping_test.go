@@ -189,7 +189,7 @@ func TestIdleConnectionsArePinged(t *testing.T) {
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
 			until(t, "the server counts as down", func() bool { return p.figures().Down })
-			require.Positive(t, p.figures().Closes[redislanes.CloseStalled])
+			require.Positive(t, p.figures().Closes["stalled"])
 			require.NoError(t, node.Resume())
 			until(t, "it is connected again", func() bool { return p.figures().Open >= 2 })
 		})
@@ -214,5 +214,5 @@ func TestPingsAreNotUse(t *testing.T) {
 		l.Return()
 	}
 	until(t, "the pool has shrunk", func() bool { return p.figures().Open == 1 })
-	require.EqualValues(t, 3, p.figures().Closes[redislanes.CloseIdle])
+	require.EqualValues(t, 3, p.figures().Closes["idle"])
 }

@@ -101,7 +101,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 		c.Return()
 	}
 	until(t, "it is back at Min", func() bool { return p.figures().Open == 2 })
-	require.EqualValues(t, 4, p.figures().Closes[redislanes.CloseIdle])
+	require.EqualValues(t, 4, p.figures().Closes["idle"])
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
@@ -126,7 +126,7 @@ func TestDedicated(t *testing.T) {
 				require.Equal(t, "$4\r\nin 0\r\n", reply)
 				c.Return()
 			}
-			require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseUnclean])
+			require.EqualValues(t, 1, p.figures().Closes["unclean"])
 			require.Equal(t, "in 0", get(t, p, name))
 			require.Zero(t, p.figures().Dedicated)
 		})

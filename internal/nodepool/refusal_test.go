@@ -66,7 +66,7 @@ func TestFailFastBesideOneThatLeaves(t *testing.T) {
 				w.main.mu.Unlock()
 				require.NoError(t, err)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, w.figures().Closes[redislanes.CloseAged])
+				require.EqualValues(t, 1, w.figures().Closes["aged"])
 			})
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
@@ -52,7 +51,7 @@ func TestResizingLosesNothing(t *testing.T) {
 			wg.Wait()
 			require.Equal(t, strconv.Itoa(int(done.Load())), get(t, p, name))
 			s := p.figures()
-			require.Equal(t, []string{redislanes.CloseIdle}, keys(s.Closes))
+			require.Equal(t, []string{"idle"}, keys(s.Closes))
 		})
 	}
 }

@@ -40,7 +40,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				replace(p)
 				close(greeted)
 				synctest.Wait()
-				require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseRenewed])
+				require.EqualValues(t, 1, p.figures().Closes["renewed"])
 			})
 		})
 	}
@@ -106,7 +106,7 @@ func TestRenewUnderTraffic(t *testing.T) {
 			calls, stop := traffic(t, p, nil)
 			until(t, "connections are old enough, and replaced", func() bool {
 				p.Renew(time.Time{})
-				return p.figures().Closes[redislanes.CloseRenewed] >= 3
+				return p.figures().Closes["renewed"] >= 3
 			})
 			seen := calls.Load()
 			until(t, "the traffic goes on", func() bool { return calls.Load() > seen+100 })
@@ -149,11 +149,11 @@ func TestReplaceIsNotSpaced(t *testing.T) {
 		for i, renew := range []func(){func() { p.Renew(time.Time{}) }, func() { p.Renew(time.Time{}) }, p.Replace} {
 			renew()
 			time.Sleep(100 * time.Millisecond)
-			require.Equal(t, []uint64{2, 2, 4}[i], p.figures().Closes[redislanes.CloseRenewed])
+			require.Equal(t, []uint64{2, 2, 4}[i], p.figures().Closes["renewed"])
 		}
 		// A reply to what was sent before says nothing of the connections that there are now.
 		require.True(t, p.Renew(time.Now().Add(-time.Second)))
 		time.Sleep(100 * time.Millisecond)
-		require.EqualValues(t, 4, p.figures().Closes[redislanes.CloseRenewed])
+		require.EqualValues(t, 4, p.figures().Closes["renewed"])
 	})
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/lanes"
@@ -213,7 +212,7 @@ func TestLoadsOfAllShapes(t *testing.T) {
 				w.run(time.Minute, 0, always(0), nil)
 				s := w.figures()
 				require.Equal(t, []int{4, 4}, []int{s.Target, s.Open}, "back at Min")
-				require.EqualValues(t, s.Dials-4, s.Closes[redislanes.CloseIdle])
+				require.EqualValues(t, s.Dials-4, s.Closes["idle"])
 			})
 		})
 	}

@@ -244,7 +244,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.figures().Open == 1 })
 	p.Renew(time.Time{})
-	until(t, "three connections are closed", func() bool { return p.figures().Closes[redislanes.CloseRenewed] == 3 })
+	until(t, "three connections are closed", func() bool { return p.figures().Closes["renewed"] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }

@@ -112,7 +112,7 @@ func TestDeadConnection(t *testing.T) {
 				require.InDelta(t, 10, time.Since(began).Seconds(), 0.1)
 				require.False(t, p.figures().Down)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, p.figures().Closes[redislanes.CloseStalled])
+				require.EqualValues(t, 1, p.figures().Closes["stalled"])
 			})
 		})
 	}

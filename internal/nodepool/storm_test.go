@@ -152,12 +152,12 @@ func TestRenewalsAreSpaced(t *testing.T) {
 			w.Renew(time.Time{})
 		}
 		s := w.figures()
-		require.LessOrEqual(t, s.Closes[redislanes.CloseRenewed], uint64(5*7))
+		require.LessOrEqual(t, s.Closes["renewed"], uint64(5*7))
 		time.Sleep(time.Minute)
-		before := s.Closes[redislanes.CloseRenewed]
+		before := s.Closes["renewed"]
 		w.Renew(time.Time{})
 		synctest.Wait()
-		require.Equal(t, before+5, w.figures().Closes[redislanes.CloseRenewed], "after a quiet time, at once")
+		require.Equal(t, before+5, w.figures().Closes["renewed"], "after a quiet time, at once")
 	})
 }
 

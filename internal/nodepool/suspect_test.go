@@ -284,7 +284,7 @@ func TestBlockedUsersAreNotSilence(t *testing.T) {
 				time.Sleep(30 * time.Second)
 				s := p.figures()
 				require.Zero(t, s.Downs)
-				require.Empty(t, s.Closes[redislanes.CloseStalled])
+				require.Empty(t, s.Closes["stalled"])
 				require.Equal(t, before, h.dialled(), "nobody was asked")
 				h.hold(nothing)
 				require.NoError(t, <-done)

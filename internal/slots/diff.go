@@ -1,9 +1,7 @@
 package slots
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/redislanes/redislanes"
 )
@@ -14,35 +12,20 @@ func Diff[N Node](before, after *Table[N]) redislanes.TopologyChange {
 		before = NewTable[N](nil, nil)
 	}
 	was, is := before.All(), after.All()
-	change := redislanes.TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Owned: after.Covered(), Moves: moves(before, after)}
-	for _, m := range change.Moves {
-		change.Moved += m.Slots
-	}
-	return change
+	return redislanes.TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Moved: moved(before, after)}
 }
 
-func moves[N Node](before, after *Table[N]) (sorted []redislanes.SlotsMoved) {
+// moved returns how many slots have another owner.
+func moved[N Node](before, after *Table[N]) (n int) {
 	if before.Owner == after.Owner && slices.Equal(before.Nodes, after.Nodes) {
-		return nil
+		return 0
 	}
-	all := make(map[redislanes.SlotsMoved]int)
-	from, to, m := uint16(NoOwner), uint16(NoOwner), redislanes.SlotsMoved{}
-	for slot := range int32(Count) {
-		if i, j := before.Owner[slot], after.Owner[slot]; i != from || j != to { // most slots are as the one before
-			from, to, m = i, j, redislanes.SlotsMoved{From: before.addrOf(i), To: after.addrOf(j)}
-		}
-		if m.From != m.To {
-			all[m]++
+	for slot := range before.Owner {
+		if before.addrOf(before.Owner[slot]) != after.addrOf(after.Owner[slot]) {
+			n++
 		}
 	}
-	for m, n := range all {
-		m.Slots = n
-		sorted = append(sorted, m)
-	}
-	slices.SortFunc(sorted, func(a, b redislanes.SlotsMoved) int {
-		return cmp.Or(cmp.Compare(b.Slots, a.Slots), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
-	})
-	return sorted
+	return n
 }
 
 // addrOf returns the address of the i-th primary, "" for NoOwner.

@@ -1,7 +1,6 @@
 package limitmetrics
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -14,8 +13,8 @@ import (
 	"github.com/redislanes/redislanes/limit/places"
 )
 
-// An Observer counts the decisions of limiters and semaphores. Make it with [New] or
-// [Config.New], give it to them as limit.Config.Observer and places.Config.Observer, and register it.
+// An Observer counts the decisions of limiters and semaphores. Make it with [New],
+// give it to them as limit.Config.Observer and places.Config.Observer, and register it.
 // It is a prometheus.Collector. All methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
@@ -29,8 +28,7 @@ type Observer struct {
 	took      *prometheus.HistogramVec
 	byResult  [2]prometheus.Observer // of took: denied, allowed
 
-	limits  sync.Map // *counters, by name
-	invalid error    // why it counts nothing
+	limits sync.Map // *counters, by name
 }
 
 // counters are those of one limit, by outcome and by what became of hits.
@@ -55,38 +53,21 @@ var (
 	_ prometheus.Collector = (*Observer)(nil)
 )
 
-// Config is the settings of an [Observer]. The zero value works.
-type Config struct {
-	// ConstLabels are added to every metric, such as {"service": "login"}. Default none. New
-	// copies the map.
-	//
-	// Registering fails if a name is empty, or is limit, outcome, shadow, hits, allowed or le, or
-	// if a name or value is not UTF-8.
-	ConstLabels prometheus.Labels
-}
-
-// New is [Config.New] with the zero Config: metrics without labels of your own.
-func New() *Observer { return Config{}.New() }
-
 // New returns an observer. Several limiters may share it. Its histogram has classic buckets from
-// 100 µs to 1 s, and native ones.
-func (c Config) New() *Observer {
-	labels := c.ConstLabels
-	if _, taken := labels["le"]; taken { // client_golang would panic
-		return &Observer{invalid: errTaken}
-	}
+// 100 µs to 1 s, and native ones. Labels of your own are those of prometheus.WrapRegistererWith.
+func New() *Observer {
 	o := &Observer{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "redislanes_limit_decisions_total", ConstLabels: labels,
+			Name: "redislanes_limit_decisions_total",
 			Help: "Decisions about requests, by rule and outcome.",
 		}, []string{"limit", "outcome", "shadow"}),
 		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "redislanes_limit_hits_total", ConstLabels: labels,
+			Name: "redislanes_limit_hits_total",
 			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, leased without a reply, or places that were lost), " +
 				"leased (reserved, a part of counted) and unused (leased and not used).",
 		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,
+			Name:    "redislanes_limit_duration_seconds",
 			Help:    "Time that calls of Allow, AllowAtMost, Reserve and Acquire took.",
 			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.08, 0.1, 0.15, 0.25, 0.5, 1},
 
@@ -182,15 +163,12 @@ func (o *Observer) of(name string) *counters {
 	return known.(*counters)
 }
 
-var (
-	errZero  = errors.New("limitmetrics: the Observer is a zero value: make it with limitmetrics.New")
-	errTaken = errors.New(`limitmetrics: Config.ConstLabels: the label "le" is taken by the histogram`)
-)
+var errZero = errors.New("limitmetrics: the Observer is a zero value: make it with limitmetrics.New")
 
 // Describe is part of prometheus.Collector. Registering a zero Observer fails.
 func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
 	if o.decisions == nil {
-		ch <- prometheus.NewInvalidDesc(cmp.Or(o.invalid, errZero))
+		ch <- prometheus.NewInvalidDesc(errZero)
 		return
 	}
 	o.decisions.Describe(ch)

@@ -8,7 +8,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
@@ -62,7 +61,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 		}
 		require.Zero(s, balance, "%+v", p)
 		require.Equal(s, 1, p.Open, "nobody calls")
-		require.EqualValues(s, 1, p.Closes[redislanes.CloseUnclean], "SELECT: %v", p.Closes)
+		require.EqualValues(s, 1, p.Closes["unclean"], "SELECT: %v", p.Closes)
 		connected := 0
 		for _, n := range s.client.Stats().Nodes {
 			connected += n.Pool.Open

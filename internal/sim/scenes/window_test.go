@@ -158,6 +158,6 @@ func TestReadOnlyWithoutEnd(t *testing.T) {
 		s.repeat(25*time.Second, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, s.key(0, 0)).failed(200 * time.Millisecond) })
 		require.Less(s, s.dials(0)-before, 150)
 		require.Less(s, s.client.Stats().Refreshes-refreshes, uint64(100))
-		require.Less(s, s.stats(0).Closes[redislanes.CloseRenewed], uint64(120), "four lanes, once a second")
+		require.Less(s, s.stats(0).Closes["renewed"], uint64(120), "four lanes, once a second")
 	})
 }
