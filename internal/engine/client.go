@@ -12,7 +12,6 @@ import (
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Client is the client of package cluster. Package pipeline also uses it.
@@ -38,8 +37,7 @@ type Client struct {
 	exchanges sync.Pool // see Kept; each client has its own, so that a synctest bubble keeps what it has made
 
 	refresher refresher
-	traced    bool                 // requests are, or their groups
-	now       func() time.Duration // what the times of a Trace are taken from
+	tracer    tracer
 
 	mu        sync.Mutex    // guards what follows and changes of topology; never held across I/O
 	change    chan struct{} // closed with the next map
@@ -57,9 +55,10 @@ func init() { turns.Store(rand.Uint32()) }
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), traced: tracesRequests(cfg.Trace), now: wire.Now}
+		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
 	c.refresher = refresher{client: c, failing: make(map[string]time.Time), strange: make(map[string]string), skipped: make(map[slots.Skip]bool)}
 	c.log = guard.NewLog(cfg.Logger)
+	c.tracer = newTracer(cfg.Trace, c.log)
 	empty := slots.NewTable[*node](nil, nil)
 	empty.Turn = turns.Add(1)
 	c.topology.Store(empty)

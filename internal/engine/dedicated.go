@@ -19,16 +19,16 @@ func (c *Client) WithConn(ctx context.Context, slot int32, how How, use func(con
 		return err
 	}
 	d := dedication{client: c, slot: slot, how: how}
-	if !c.traced {
+	if !c.tracer.asked {
 		return d.perform(ctx, use)
 	}
-	began, start := c.now(), redislanes.RequestStart{Dedicated: true, Names: &d}
-	seen := c.beginRequest(ctx, start)
+	began, start := c.tracer.now(), redislanes.RequestStart{Dedicated: true, Names: &d}
+	seen := c.tracer.beginRequest(ctx, start)
 	err = errActionPanicked
 	defer func() {
-		info := redislanes.RequestInfo{Took: c.now() - began, Trips: d.history.Tries, Retries: d.history.Tries - 1, Addr: d.addr()}
+		info := redislanes.RequestInfo{Took: c.tracer.now() - began, Trips: d.history.Tries, Retries: d.history.Tries - 1, Addr: d.addr()}
 		failed(&info, err)
-		c.endRequest(seen, start, info)
+		c.tracer.endRequest(seen, start, info)
 	}()
 	err = d.perform(ctx, use)
 	return err
@@ -91,7 +91,7 @@ func (d *dedication) connect(ctx context.Context) (*nodepool.Dedicated, error) {
 		d.to = nil
 		return nil, wire.NotSent("", d.table.Map.NoOwnerError(d.slot))
 	default:
-		d.to, d.replica = d.client.poolFor(d.table, d.slot, d.how, d.avoid)
+		d.to, d.replica = poolFor(d.table, d.slot, d.how, d.avoid)
 	}
 	return d.to.Dedicate(ctx)
 }

@@ -48,7 +48,13 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 		}
 	}
 	e := c.prepare(ctx, r)
-	trips, placed := c.place(r, e, how)
+	var trips []*trip
+	placed := true
+	if how.At.node != nil {
+		trips = r.placeAt(e, how.At, c.slowLanes)
+	} else {
+		trips, placed = e.place(c.topology.Load(), r, how)
+	}
 	e.send(ctx, trips, how.Sequential)
 	if placed {
 		r.clean = e.await(ctx) && e.clean()
@@ -67,8 +73,8 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 
 // prepare makes the request ready for its first attempt.
 func (c *Client) prepare(ctx context.Context, r *Request) *execution {
-	if c.traced {
-		c.observe(ctx, r)
+	if c.tracer.asked {
+		c.tracer.observe(ctx, r)
 	}
 	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]
 	clear(r.places)
@@ -86,22 +92,18 @@ func (c *Client) prepare(ctx context.Context, r *Request) *execution {
 
 // end draws the conclusions from a request that has ended.
 func (c *Client) end(r *Request) {
-	c.noteAnswers(r)
+	r.noteAnswers(c)
 	if !r.clean {
-		c.noteOutcomes(r)
+		r.noteOutcomes(c)
 	}
-	if r.observed.client != nil {
+	if r.observed.tracer != nil {
 		r.observed.ended(r)
 	}
 }
 
 // place gives all commands places on trips, by the map of the slots. It reports
 // whether all of them have one at a primary.
-func (c *Client) place(r *Request, e *execution, how How) (trips []*trip, placed bool) {
-	if how.At.node != nil {
-		return r.placeAt(e, how.At, c.slowLanes), true
-	}
-	t := c.topology.Load()
+func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, placed bool) {
 	e.table = t
 	if len(t.Nodes) == 0 {
 		for i := range r.places {
@@ -110,7 +112,7 @@ func (c *Client) place(r *Request, e *execution, how How) (trips []*trip, placed
 		return nil, false
 	}
 	if how.Replicas {
-		return c.placeOnReplicas(t, r, e, how), false
+		return e.placeOnReplicas(t, r, how), false
 	}
 	placed = true
 	var n int

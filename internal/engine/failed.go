@@ -49,7 +49,7 @@ func hintsAt(text []byte) bool { return fate.Of(text).Passes() || fate.SaysRepli
 func (c *Client) NoteFailure(err error) { c.noteFailure(err) }
 
 // noteOutcomes is noteFailure for the commands of a request.
-func (c *Client) noteOutcomes(r *Request) {
+func (r *Request) noteOutcomes(c *Client) {
 	var failed *trip // the last one; its other commands failed for the same cause
 	for i := range r.places {
 		if t := r.places[i].trip; t != nil && t == failed {

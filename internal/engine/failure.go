@@ -71,7 +71,7 @@ func (c *Client) answered(addr string, slot int32, wrote bool) {
 }
 
 // noteAnswers is answered for the commands of a request that were not judged one by one.
-func (c *Client) noteAnswers(r *Request) {
+func (r *Request) noteAnswers(c *Client) {
 	if !c.refusals.Any() {
 		return
 	}

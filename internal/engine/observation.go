@@ -18,7 +18,7 @@ import (
 // called by the goroutine that made the request and by no lane's reader: that a
 // group took less time than the request is known from its batch.
 type observation struct {
-	client    *Client         // nil: nobody is told
+	tracer    *tracer         // nil: nobody is told
 	ctx       context.Context // of the request, as the trace returned it
 	start     redislanes.RequestStart
 	sent      time.Duration
@@ -30,40 +30,40 @@ type observation struct {
 }
 
 // observe tells the trace, which there is, of a request that begins.
-func (c *Client) observe(ctx context.Context, r *Request) {
-	now := c.now()
+func (t *tracer) observe(ctx context.Context, r *Request) {
+	now := t.now()
 	o := &r.observed
-	*o = observation{client: c, sent: now, began: now, start: redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Names: r}}
-	o.ctx = c.beginRequest(ctx, o.start)
+	*o = observation{tracer: t, sent: now, began: now, start: redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Names: r}}
+	o.ctx = t.beginRequest(ctx, o.start)
 }
 
 // ended tells of the request and of its groups that were not told of yet.
 func (o *observation) ended(r *Request) {
 	o.endGroups(r.execution)
-	o.client.endRequest(o.ctx, o.start, r.info(o.client.now()-o.sent))
+	o.tracer.endRequest(o.ctx, o.start, r.info(o.tracer.now()-o.sent))
 	*o = observation{} // which holds no context longer than the request lasts
 }
 
 // beginRequest returns the context that the trace is given from now on, and which it may keep.
-func (c *Client) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
-	return begin(c, "Trace.BeginRequest", c.cfg.Trace.BeginRequest, deadline.Outer(ctx), s)
+func (t *tracer) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
+	return begin(t, "Trace.BeginRequest", t.trace.BeginRequest, deadline.Outer(ctx), s)
 }
 
-func (c *Client) endRequest(ctx context.Context, s redislanes.RequestStart, info redislanes.RequestInfo) {
-	end(c, "Trace.EndRequest", c.cfg.Trace.EndRequest, ctx, s, info)
+func (t *tracer) endRequest(ctx context.Context, s redislanes.RequestStart, info redislanes.RequestInfo) {
+	end(t, "Trace.EndRequest", t.trace.EndRequest, ctx, s, info)
 }
 
 // tracesGroups reports whether the trace, which there is, is told of groups.
-func (c *Client) tracesGroups() bool {
-	return c.cfg.Trace.BeginGroup != nil || c.cfg.Trace.EndGroup != nil
+func (t *tracer) tracesGroups() bool {
+	return t.trace.BeginGroup != nil || t.trace.EndGroup != nil
 }
 
-func (c *Client) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
-	return begin(c, "Trace.BeginGroup", c.cfg.Trace.BeginGroup, ctx, s)
+func (t *tracer) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
+	return begin(t, "Trace.BeginGroup", t.trace.BeginGroup, ctx, s)
 }
 
-func (c *Client) endGroup(ctx context.Context, s redislanes.GroupStart, info redislanes.GroupInfo) {
-	end(c, "Trace.EndGroup", c.cfg.Trace.EndGroup, ctx, s, info)
+func (t *tracer) endGroup(ctx context.Context, s redislanes.GroupStart, info redislanes.GroupInfo) {
+	end(t, "Trace.EndGroup", t.trace.EndGroup, ctx, s, info)
 }
 
 // info is what became of the request, which has ended.
@@ -168,13 +168,13 @@ func (o *observation) nextAttempt(groups int) {
 
 // begin tells of groups that are being sent.
 func (o *observation) begin(r *Request, trips []*trip) {
-	if !o.client.tracesGroups() {
+	if !o.tracer.tracesGroups() {
 		return
 	}
 	now := o.began
 	for _, t := range trips {
 		if now == 0 {
-			now = o.client.now()
+			now = o.tracer.now()
 		}
 		t.Measure(now)
 		t.told, t.of = true, r
@@ -182,7 +182,7 @@ func (o *observation) begin(r *Request, trips []*trip) {
 			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.attempt, Groups: o.groups,
 			Retried: t.retried, Redirected: t.redirected, Names: t,
 		}
-		t.observed = o.client.beginGroup(o.ctx, t.start)
+		t.observed = o.tracer.beginGroup(o.ctx, t.start)
 	}
 	o.began = 0 // those that are sent later begin later
 }
@@ -206,7 +206,7 @@ func (o *observation) end(t *trip) {
 	info := t.info()
 	ctx := t.observed
 	t.told, t.observed = false, nil
-	o.client.endGroup(ctx, t.start, info)
+	o.tracer.endGroup(ctx, t.start, info)
 	t.of = nil
 }
 

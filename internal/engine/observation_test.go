@@ -19,9 +19,9 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A tracer remembers the requests and groups that it is told of, which its contexts
+// A listener remembers the requests and groups that it is told of, which its contexts
 // lead to.
-type tracer struct {
+type listener struct {
 	mu      sync.Mutex
 	traced  []*tracedRequest
 	dials   []redislanes.DialInfo
@@ -47,7 +47,7 @@ type (
 	groupKey   struct{}
 )
 
-func (w *tracer) trace() *redislanes.Trace {
+func (w *listener) trace() *redislanes.Trace {
 	return &redislanes.Trace{
 		BeginRequest: w.beginRequest, EndRequest: w.endRequest, BeginGroup: w.beginGroup, EndGroup: w.endGroup,
 		Dialed: func(d redislanes.DialInfo) {
@@ -63,7 +63,7 @@ func (w *tracer) trace() *redislanes.Trace {
 	}
 }
 
-func (w *tracer) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
+func (w *listener) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := &tracedRequest{start: s, command: s.Command()}
@@ -71,7 +71,7 @@ func (w *tracer) beginRequest(ctx context.Context, s redislanes.RequestStart) co
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-func (w *tracer) endRequest(ctx context.Context, s redislanes.RequestStart, i redislanes.RequestInfo) {
+func (w *listener) endRequest(ctx context.Context, s redislanes.RequestStart, i redislanes.RequestInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := ctx.Value(requestKey{}).(*tracedRequest)
@@ -82,7 +82,7 @@ func (w *tracer) endRequest(ctx context.Context, s redislanes.RequestStart, i re
 }
 
 // last returns the request that began last, once it has ended.
-func (w *tracer) last(t *testing.T) tracedRequest {
+func (w *listener) last(t *testing.T) tracedRequest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	require.NotEmpty(t, w.traced)
@@ -94,7 +94,7 @@ func (w *tracer) last(t *testing.T) tracedRequest {
 	return r
 }
 
-func (w *tracer) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
+func (w *listener) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := &tracedGroup{addr: s.Pool.Addr, start: s, command: s.Command()}
@@ -103,7 +103,7 @@ func (w *tracer) beginGroup(ctx context.Context, s redislanes.GroupStart) contex
 	return context.WithValue(ctx, groupKey{}, g)
 }
 
-func (w *tracer) endGroup(ctx context.Context, s redislanes.GroupStart, i redislanes.GroupInfo) {
+func (w *listener) endGroup(ctx context.Context, s redislanes.GroupStart, i redislanes.GroupInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := ctx.Value(groupKey{}).(*tracedGroup)
@@ -113,8 +113,8 @@ func (w *tracer) endGroup(ctx context.Context, s redislanes.GroupStart, i redisl
 	g.info = &i
 }
 
-func tracedClient(t *testing.T, addrs []string, c Config) (*Client, *tracer) {
-	w := new(tracer)
+func tracedClient(t *testing.T, addrs []string, c Config) (*Client, *listener) {
+	w := new(listener)
 	c.Trace = w.trace()
 	return open(t, c, addrs), w
 }

@@ -2,25 +2,35 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// tracesRequests reports whether the trace, which may be nil, is told of requests or of
-// their groups. Else none is timed.
-func tracesRequests(t *redislanes.Trace) bool {
-	return t != nil && (t.BeginRequest != nil || t.EndRequest != nil || t.BeginGroup != nil || t.EndGroup != nil)
+// A tracer tells a program's trace of requests and of their groups. A panic in the trace is logged.
+type tracer struct {
+	trace *redislanes.Trace    // may be nil
+	asked bool                 // for requests, or for their groups; else none is timed
+	now   func() time.Duration // what their times are taken from
+	log   *guard.Log
+}
+
+func newTracer(t *redislanes.Trace, log *guard.Log) tracer {
+	asked := t != nil && (t.BeginRequest != nil || t.EndRequest != nil || t.BeginGroup != nil || t.EndGroup != nil)
+	return tracer{trace: t, asked: asked, now: wire.Now, log: log}
 }
 
 // begin calls a function of the trace, which may be nil, that begins something. It
 // returns the context that what follows is given.
-func begin[S any](c *Client, name string, f func(context.Context, S) context.Context, ctx context.Context, s S) context.Context {
+func begin[S any](t *tracer, name string, f func(context.Context, S) context.Context, ctx context.Context, s S) context.Context {
 	if f == nil {
 		return ctx
 	}
 	next := ctx
-	c.log.Call(name, func() { next = f(ctx, s) })
+	t.log.Call(name, func() { next = f(ctx, s) })
 	if next == nil {
 		return ctx
 	}
@@ -28,9 +38,9 @@ func begin[S any](c *Client, name string, f func(context.Context, S) context.Con
 }
 
 // end calls a function of the trace, which may be nil, that ends something.
-func end[S, I any](c *Client, name string, f func(context.Context, S, I), ctx context.Context, s S, info I) {
+func end[S, I any](t *tracer, name string, f func(context.Context, S, I), ctx context.Context, s S, info I) {
 	if f != nil {
-		c.log.Call(name, func() { f(ctx, s, info) })
+		t.log.Call(name, func() { f(ctx, s, info) })
 	}
 }
 

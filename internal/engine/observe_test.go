@@ -80,7 +80,7 @@ func (w *witness) last() (redislanes.RequestInfo, int) {
 func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *atomic.Int64) {
 	client := open(t, c, e.Addrs())
 	var readings atomic.Int64
-	client.now = func() time.Duration { return time.Duration(readings.Add(1)) * time.Second }
+	client.tracer.now = func() time.Duration { return time.Duration(readings.Add(1)) * time.Second }
 	return client, &readings
 }
 

@@ -75,7 +75,7 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, ask
 	case x.request.writesTo(slot):
 		return t.Primary(slot).pool(asPrimary), nil, false, nil
 	}
-	if p, replica = x.client.poolFor(t, slot, x.how, x.avoid); replica != nil && slot >= 0 {
+	if p, replica = poolFor(t, slot, x.how, x.avoid); replica != nil && slot >= 0 {
 		x.bySlot[slot] = route{node: replica, use: asReplica}
 	}
 	return p, replica, false, nil

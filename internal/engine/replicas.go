@@ -17,7 +17,7 @@ import (
 
 // poolFor returns the pool of the node that commands for the slot go to, and the node if
 // it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
-func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Node, replica *node) {
+func poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Node, replica *node) {
 	if how.Replicas {
 		if n := t.Replica(slot, avoid); n != nil {
 			return n.pool(asReplica), n
@@ -27,7 +27,7 @@ func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *no
 }
 
 // placeOnReplicas is place with How.Replicas. Slots of one primary may have different replicas.
-func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How) []*trip {
+func (e *execution) placeOnReplicas(t *topology, r *Request, how How) []*trip {
 	r.noteWritten()
 	first := e.used
 	for i, slot := range r.slots {
@@ -37,7 +37,7 @@ func (c *Client) placeOnReplicas(t *topology, r *Request, e *execution, how How)
 		}
 		to := how
 		to.Replicas = !r.writesTo(slot)
-		p, replica := c.poolFor(t, slot, to, nil)
+		p, replica := poolFor(t, slot, to, nil)
 		tr := e.tripTo(p, r, i, first, how, false)
 		tr.replica = replica
 		r.addTo(tr, i)

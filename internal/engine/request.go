@@ -295,7 +295,7 @@ func (r *Request) renew() {
 func (r *Request) begin() *execution {
 	r.renew()
 	r.execution.request, r.execution.observed = r, nil
-	if r.observed.client != nil {
+	if r.observed.tracer != nil {
 		r.execution.observed = &r.observed
 	}
 	return r.execution

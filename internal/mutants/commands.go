@@ -103,7 +103,7 @@ var commands = []promise{
 			by: never("action == nil"), tests: "./cluster TestClientsThatWereNotMade"},
 	}},
 	{"a trace gets the context of its caller", []mutant{
-		{fault: "a Trace gets a context that is used again for another call", at: "internal/engine.Client.beginRequest",
+		{fault: "a Trace gets a context that is used again for another call", at: "internal/engine.tracer.beginRequest",
 			by: instead("deadline.Outer(ctx)", "func() context.Context { _ = deadline.Outer; return ctx }()"), tests: "./limit TestTraceKeepsItsContexts"},
 	}},
 }

@@ -59,7 +59,7 @@ var outages = []promise{
 			by: instead("!slices.Contains(avoid, n)", "len(avoid) == 0"), tests: "./cluster TestAnotherReplicaBeforeThePrimary"},
 		{fault: "replicas in other zones are read from first", at: "internal/source.Nodes.isNear",
 			by: instead("zone == n.Zone", "zone != n.Zone"), tests: "./cluster TestZones"},
-		{fault: "a replica is asked for a command that writes", at: "internal/engine.Client.placeOnReplicas",
+		{fault: "a replica is asked for a command that writes", at: "internal/engine.execution.placeOnReplicas",
 			by: drop("noteWritten"), tests: "./cluster TestWritesBesideReads"},
 		{fault: "scripts and PUBLISH go to replicas", at: "internal/engine.isWrite",
 			by: begins("return cmd.Known() && cmd.Traits()&(command.ReadOnly|command.MayWrite) == 0"), tests: "./cluster TestWriteToReplicas"},
