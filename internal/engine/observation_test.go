@@ -317,7 +317,7 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	require.NoError(t, at(ctx, true, []string{"MULTI"}, []string{"SET", "a", "1"}, []string{"EXEC"}))
 	got = w.last(t)
 	require.Equal(t, redislanes.RequestStart{Commands: 3, Dedicated: true, Names: got.start.Names}, got.start)
-	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 3, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
+	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 3, Trips: 1, Outcome: "ok", Addr: e.Addrs()[0]}, *got.info)
 
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
