@@ -91,7 +91,7 @@ func explained(addr string, reply []byte) error {
 	case f == fate.Login:
 		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
 	case f == fate.Unknown, f == fate.Unlisted:
-		return fmt.Errorf("%w; a server that may not be asked for CLUSTER needs Config.Standalone, a Sentinel needs Config.Sentinel", err)
+		return fmt.Errorf("%w; a server that may not be asked for CLUSTER needs Config.Standalone; if it is a Sentinel, set Config.Sentinel", err)
 	}
 	return err
 }
