@@ -17,8 +17,6 @@ var health = []promise{
 			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideDedicatedConnections"},
 		{fault: "a user that blocks counts as silence", at: "internal/nodepool.member.waitsLocked",
 			by: instead("!m.mayBeQuiet()", "true"), tests: "./internal/nodepool TestBlockedUsersAreNotSilence"},
-		{fault: "an upload over a slow link is taken for silence", at: "internal/wire.Lane.writeBlocking",
-			by: drop("progress"), tests: "./internal/nodepool TestSteadyUploadIsNotSilence"},
 	}},
 	{"a slow or dead connection is avoided, and replaced within bounds", []mutant{
 		{fault: "slow lanes are chosen", at: "internal/nodepool.sharedAccess.publishLocked",

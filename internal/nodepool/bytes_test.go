@@ -63,37 +63,3 @@ func dialSmall(ctx context.Context, network, addr string) (net.Conn, error) {
 	}
 	return conn, err
 }
-
-// dialHidden is dialSmall, but the lane does not see the socket.
-func dialHidden(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := dialSmall(ctx, network, addr)
-	return struct{ net.Conn }{conn}, err
-}
-
-// TestSteadyUploadIsNotSilence: a value travels for several times as long as a
-// connection may be silent. It arrives, once.
-func TestSteadyUploadIsNotSilence(t *testing.T) {
-	t.Parallel()
-	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
-		"socket": dialSmall, "wrapped": dialHidden,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := servers.StartServer(t, servers.Options{})
-			proxy := redistest.StartProxy(t, server.Addrs()[0])
-			p, err := New(Laned{Lanes: 1, Options: Options{
-				StallTimeout: 2 * time.Second, PingEvery: -1,
-			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
-			require.NoError(t, err)
-			defer p.Close()
-			ctx := within(t, 40*time.Second)
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-			const size = 6 << 20
-			proxy.Throttle(redistest.ToServer, 1<<20) // 6 s
-			var n int
-			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
-			require.Equal(t, size, n, "it ran once")
-			require.Zero(t, p.figures().Closes["stalled"])
-		})
-	}
-}
