@@ -154,3 +154,10 @@ func TestDatabasesOfACluster(t *testing.T) {
 		require.Equal(t, "in database 1", got)
 	}
 }
+
+// TestZeroClientHasNoStats: a client that New has not made has the zero statistics.
+func TestZeroClientHasNoStats(t *testing.T) {
+	for _, unmade := range []*cluster.Client{nil, {}} {
+		require.Zero(t, unmade.Stats())
+	}
+}

@@ -14,7 +14,3 @@ const SlotCount = slots.Count // 16,384
 //
 // Slot does not allocate and is safe for concurrent use.
 func Slot(key string) uint16 { return slots.Of(key) }
-
-// SlotBytes is Slot for a key that is held as bytes. It keeps no reference to
-// key.
-func SlotBytes(key []byte) uint16 { return slots.OfBytes(key) }

@@ -62,15 +62,11 @@ type Dialer struct {
 
 	// WriteTimeout is how long the socket may refuse to accept bytes before
 	// the lane is closed. Default 5 s, at least 1 ms.
-	WriteTimeout time.Duration
-
-	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
-	// Default 15 s, at least 1 s.
 	//
 	// On Linux, without NetDial, TCP_USER_TIMEOUT is WriteTimeout, but at least 10 s. The
 	// connection ends if the server's kernel acknowledges no bytes and no probes for that long, or
 	// has no room for more bytes. The kernel of a paused server acknowledges while it has room.
-	KeepAlive time.Duration
+	WriteTimeout time.Duration
 
 	// MaxReply is how many bytes a reply may have. A larger one closes its connection, and so does
 	// one that is nested more than 1,024 deep: the outcome of its command is unknown. Default 1 GiB,
@@ -107,7 +103,6 @@ func (d Dialer) Validate() error {
 	return cmp.Or(
 		setting.Duration("lanes: Dialer.Timeout", d.Timeout, setting.Least, 0, ""),
 		setting.Duration("lanes: Dialer.WriteTimeout", d.WriteTimeout, setting.Least, 0, ""),
-		setting.DurationOrNone("lanes: Dialer.KeepAlive", d.KeepAlive, leastKeepAlive, 0, "none"),
 	)
 }
 
@@ -116,9 +111,6 @@ func (d Dialer) String() string {
 	return fmt.Sprintf("lanes.Dialer{Username: %q, Password: %v, TLS: %v, Protocol: %d}",
 		d.Username, redacted(d.Password), d.TLS != nil, cmp.Or(d.Protocol, 2))
 }
-
-// GoString is String, so that %#v shows no password either.
-func (d Dialer) GoString() string { return d.String() }
 
 // Format prints String for every verb; fmt would print the fields for %d.
 func (d Dialer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.String()) }

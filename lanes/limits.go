@@ -1,11 +1,6 @@
 package lanes
 
-import "time"
-
 const (
-	// leastKeepAlive is the least KeepAlive: kernels count whole seconds.
-	leastKeepAlive = time.Second
-
 	// firstFitDepth is how many batches FirstFit lets queue on a lane. With 1,000
 	// callers 512 made up to 1.4 times the requests of 128 and as many with 100
 	// (BenchmarkLanes).

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/sizing"
 )
 
 // The number of connections of a [Fixed] pool, and the most of an [Adaptive]
@@ -29,10 +28,4 @@ func (f Fixed) settings() (nodepool.Settings, error) {
 	s := f.with(nodepool.Settings{Kind: nodepool.KindFixed, Max: f.Size})
 	d := s.WithDefaults(false)
 	return s, cmp.Or(inRange("Fixed", "Size", d.Max, mostConnections), validateOptions("Fixed", d))
-}
-
-// RecommendedSize is sizing.RecommendedSize: how many connections a [Fixed] pool
-// needs by a rule of thumb, callers × pipelines ÷ efficiency.
-func RecommendedSize(callers, pipelines int, efficiency float64) int {
-	return sizing.RecommendedSize(callers, pipelines, efficiency)
 }

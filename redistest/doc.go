@@ -5,7 +5,6 @@
 //     cluster. Tests move slots, and replace replies ([Emulated.Inject]).
 //   - [StartProxy] delays, throttles, stalls and cuts connections, and hangs up on new ones.
 //     [StartProxies] puts a proxy before each node of a cluster.
-//   - [LaunchHangUp] is a server that hangs up after each greeting.
 //
 // What starts with a testing.TB ends with the test. The Launch functions are for other programs.
 //

@@ -30,7 +30,6 @@ type redisSettings struct {
 	NoSetInfo    bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
 	DialTimeout  time.Duration `name:"dial-timeout" default:"5s" help:"How long a connection may take to be ready."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"5s" help:"How long a connection may take no bytes."`
-	KeepAlive    time.Duration `name:"keep-alive" default:"15s" help:"Time between TCP keep-alive probes; negative for none."`
 }
 
 func (r *redisSettings) check() error {
@@ -53,7 +52,7 @@ func (r *redisSettings) check() error {
 func (r *redisSettings) dialer() (lanes.Dialer, error) {
 	d := lanes.Dialer{
 		Database: r.Database, Protocol: r.Protocol, ClientName: r.ClientName, NoSetInfo: r.NoSetInfo,
-		Timeout: r.DialTimeout, WriteTimeout: r.WriteTimeout, KeepAlive: r.KeepAlive,
+		Timeout: r.DialTimeout, WriteTimeout: r.WriteTimeout,
 	}
 	if r.PasswordFile == "" {
 		d.Username = r.Username

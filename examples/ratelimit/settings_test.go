@@ -23,7 +23,7 @@ import (
 // everything sets each flag of the pools and the client to something else than its
 // default; those of one kind of pool are added.
 var everything = []string{
-	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
+	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s",
 	"-sentinel-primary", "mymaster", "-standalone", "-lazy", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-suspect-after", "1s", "-stall-timeout", "2s", "-max-age", "1h",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
@@ -38,7 +38,7 @@ var leftOut = map[string]string{
 	"cluster.Config.ZoneOf": "the same",
 	"Dialer.Credentials":    "set by -password-file, in place of Username and Password",
 	"Dialer.TLS":            "has settings of its own, -tls and so on, with files",
-	"Dialer.Limits":         "the replies of a limiter are numbers",
+	"Dialer.MaxReply":       "the replies of a limiter are numbers",
 	"Dialer.NetDial":        "a function",
 }
 

@@ -44,6 +44,9 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 
 // Stats returns a snapshot. It is safe to call while the client works.
 func (c *Client) Stats() redislanes.Stats {
+	if !c.Made() {
+		return redislanes.Stats{}
+	}
 	s := redislanes.Stats{
 		Slots: c.current().Covered(),
 		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),

@@ -50,13 +50,13 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 	for _, f := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&d.Timeout, defaultTimeout}, {&d.WriteTimeout, defaultWriteTimeout}, {&d.KeepAlive, defaultKeepAlive}} {
+	}{{&d.Timeout, defaultTimeout}, {&d.WriteTimeout, defaultWriteTimeout}} {
 		if *f.field == 0 {
 			*f.field = f.value
 		}
 	}
 	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
+		d.NetDial = (&net.Dialer{KeepAlive: defaultKeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
 	}
 	d.MaxReply = cmp.Or(d.MaxReply, resp.DefaultMaxReply)
 	return d

@@ -23,7 +23,7 @@ func TestDialRealServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := servers.StartServer(t, o)
 			addr := server.Addrs()[0]
-			good := []lanes.Dialer{{}, {Protocol: 3}, {ClientName: "me"}, {KeepAlive: -1}}
+			good := []lanes.Dialer{{}, {Protocol: 3}, {ClientName: "me"}}
 			if o.Password != "" {
 				good = []lanes.Dialer{
 					{Password: password}, {Username: user, Password: password},
@@ -95,10 +95,9 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 	require.NoError(t, lanes.Dialer{}.Validate())
 	require.NoError(t, WithDefaults(lanes.Dialer{}).Validate())
 	for want, d := range map[string]lanes.Dialer{
-		"lanes: Dialer.Protocol = 4: must be 2 or 3":                               {Protocol: 4},
-		"lanes: Dialer.Timeout = -1ns: must be at least 1ms":                       {Timeout: -1},
-		"lanes: Dialer.WriteTimeout = -1ns: must be at least 1ms":                  {WriteTimeout: -1},
-		"lanes: Dialer.KeepAlive = 1ms: must be at least 1s, or negative for none": {KeepAlive: time.Millisecond},
+		"lanes: Dialer.Protocol = 4: must be 2 or 3":              {Protocol: 4},
+		"lanes: Dialer.Timeout = -1ns: must be at least 1ms":      {Timeout: -1},
+		"lanes: Dialer.WriteTimeout = -1ns: must be at least 1ms": {WriteTimeout: -1},
 
 		`lanes: Dialer.Username = "app" without a Password: set Password or Credentials (any text for a user with nopass)`: {Username: "app"},
 
@@ -117,11 +116,10 @@ func TestDialerDefaults(t *testing.T) {
 	assert.Equal(t, 2, d.Protocol)
 	assert.Equal(t, 5*time.Second, d.Timeout)
 	assert.Equal(t, 5*time.Second, d.WriteTimeout)
-	assert.Equal(t, 15*time.Second, d.KeepAlive)
 	assert.NotNil(t, d.NetDial)
-	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, KeepAlive: -1, MaxReply: 7})
-	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), time.Duration(-1), int64(7)},
-		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.MaxReply})
+	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, MaxReply: 7})
+	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), int64(7)},
+		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.MaxReply})
 }
 
 func TestCheckAddr(t *testing.T) {
