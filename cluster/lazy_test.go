@@ -58,15 +58,6 @@ func TestLazy(t *testing.T) {
 	})
 }
 
-// connections returns how many are open, by the node's address.
-func connections(client *cluster.Client) map[string]int {
-	open := make(map[string]int)
-	for _, n := range client.Stats().Nodes {
-		open[n.Pool.Addr] = n.Pool.Open
-	}
-	return open
-}
-
 // TestLazyWithoutSlots: a client that does not know yet whether there are slots takes commands with keys
 // in several. It refuses them once it knows that there are.
 func TestLazyWithoutSlots(t *testing.T) {

@@ -86,10 +86,6 @@ const (
 	// whatever they are: it keeps a server busy for a millisecond.
 	largeTrip = 1000
 
-	// maxRefusals is how many texts of error replies to its commands an action remembers, so that its
-	// error can name the command.
-	maxRefusals = 16
-
 	// keptTrips is how many trips of earlier attempts a call keeps before it looks which of them
 	// it still needs. Few calls have so many.
 	keptTrips = 64

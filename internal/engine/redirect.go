@@ -22,7 +22,7 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	if slot != int32(to.Slot) {
 		return attempt.Stands
 	}
-	place := x.placeOf(to)
+	place := x.client.placeOf(to)
 	if f := to.From(addr, place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
 	}
@@ -45,18 +45,6 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	x.bySlot[slot] = a.to
 	x.moves = append(x.moves, move{Slot: to.Slot, To: n})
 	return attempt.Follow
-}
-
-// placeOf returns the address that a redirect leads to, as it is dialled; "" if it leads nowhere.
-// AddrMap is asked once for commands that are judged together.
-func (x *retry) placeOf(to slots.Redirect) string {
-	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
-	place, ok := x.places[at]
-	if !ok {
-		place = x.client.placeOf(to)
-		x.places[at] = place
-	}
-	return place
 }
 
 // target returns where the command goes: to where a redirect sent it or, since commands must keep

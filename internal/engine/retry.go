@@ -9,7 +9,6 @@ import (
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A retry sends commands again that the server has certainly not executed:
@@ -27,12 +26,11 @@ type retry struct {
 	execution *execution
 	how       How
 
-	histories []history                 // of each command; the request's, too
-	bySlot    map[int32]route           // of MOVED, and of replicas
-	byKey     map[string]route          // of ASK, which is about one key only
-	moves     []move                    // what the MOVED that were judged last said
-	places    map[slots.NodeAddr]string // that redirects lead to, see placeOf
-	avoid     []*node                   // replicas that have not answered
+	histories []history        // of each command; the request's, too
+	bySlot    map[int32]route  // of MOVED, and of replicas
+	byKey     map[string]route // of ASK, which is about one key only
+	moves     []move           // what the MOVED that were judged last said
+	avoid     []*node          // replicas that have not answered
 
 	unplaced []int     // commands that got no trip and were not judged yet
 	now      []int     // those of the next attempt, in order
@@ -76,7 +74,7 @@ func (x *retry) begin(ctx context.Context) {
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
 	x.sent = r.began
-	x.bySlot, x.byKey, x.places = make(map[int32]route), make(map[string]route), make(map[slots.NodeAddr]string)
+	x.bySlot, x.byKey = make(map[int32]route), make(map[string]route)
 	x.replaced = make(map[*nodepool.Node]bool)
 	for i, p := range r.places {
 		x.histories[i].Tries = 1
@@ -152,7 +150,6 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
-	clear(x.places) // AddrMap may say something else
 	clear(x.replaced)
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])

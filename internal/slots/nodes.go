@@ -10,7 +10,6 @@ import (
 // A NodesReply is what a server replied to CLUSTER NODES, as far as it is needed
 // to judge its map of the slots.
 type NodesReply struct {
-	Self   string            // the server's own ID
 	Epochs map[string]uint64 // the config epoch by ID; replicas have that of their primary
 	Skips  []Skip            // lines that do not parse
 }
@@ -32,7 +31,7 @@ func ParseNodes(reply []byte) (NodesReply, error) {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		fields := bytes.Fields(line[:min(len(line), maxNodeLine)])
-		const id, flags, epoch, needed = 0, 2, 6, 8
+		const id, epoch, needed = 0, 6, 8
 		if len(fields) == 0 {
 			continue
 		}
@@ -48,11 +47,6 @@ func ParseNodes(reply []byte) (NodesReply, error) {
 			continue
 		}
 		told.Epochs[string(fields[id])] = n
-		for flag := range bytes.SplitSeq(fields[flags], []byte(",")) {
-			if string(flag) == "myself" {
-				told.Self = string(fields[id])
-			}
-		}
 	}
 	return told, nil
 }

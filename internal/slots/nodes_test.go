@@ -14,7 +14,7 @@ func TestParseNodes(t *testing.T) {
 	const text = "b9 10.0.0.2:7000@17000,h.example slave a1 0 1 7 connected\n" +
 		"a1 10.0.0.1:7000@17000 myself,master - 0 0 7 connected 0-5460 [93-<-c3]\n" +
 		"c3 :0@0 master,fail,noaddr - 1 1 3 disconnected 5461-16383\n"
-	want := NodesReply{Self: "a1", Epochs: map[string]uint64{"a1": 7, "b9": 7, "c3": 3}}
+	want := NodesReply{Epochs: map[string]uint64{"a1": 7, "b9": 7, "c3": 3}}
 	for _, reply := range []string{
 		fmt.Sprintf("$%d\r\n%s\r\n", len(text), text),
 		fmt.Sprintf("=%d\r\ntxt:%s\r\n", len(text)+4, text),
@@ -40,7 +40,7 @@ func TestOddLineCostsItself(t *testing.T) {
 		require.NoError(t, err, odd)
 		require.Len(t, got.Skips, 2, odd)
 		got.Skips = nil
-		require.Equal(t, NodesReply{Self: "a1", Epochs: map[string]uint64{"a1": 7}}, got, odd)
+		require.Equal(t, NodesReply{Epochs: map[string]uint64{"a1": 7}}, got, odd)
 	}
 	_, err := ParseNodes([]byte(bulkOf(strings.Repeat(line, maxNodes+1))))
 	require.ErrorContains(t, err, "lines")
