@@ -71,11 +71,6 @@ func (f *Framer) Bulk() int64 {
 	return max(0, f.left-2)
 }
 
-// Size returns how many bytes the reply that is being read will have at least:
-// those that have arrived, and what is missing of its bulk string; 0 between two
-// replies.
-func (f *Framer) Size() int64 { return f.size + f.Bulk() }
-
 // Skip is [Framer.Next] for the next n bytes of a bulk string, at most
 // [Framer.Bulk], which need not be looked at.
 func (f *Framer) Skip(n int) error {
