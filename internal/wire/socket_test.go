@@ -97,8 +97,6 @@ func (r *roomy) Write(p []byte) (n int, err error) {
 
 func (r *roomy) ended() (next byte, err error) { return 0, nil }
 
-func (r *roomy) progress() uint64 { return 0 }
-
 // TestTLSSocketWaitsItsTurn: while something waits for room, what TLS writes waits behind it, even
 // if there is room again.
 func TestTLSSocketWaitsItsTurn(t *testing.T) {

@@ -131,8 +131,8 @@ func (l *Lane) writeFailed(left int, err error) {
 // replies that arrive make it true, and whoever reads them has the rest written. A
 // server answers a connection's commands in their order, so what waits would have its
 // turn no sooner by more than a round trip: only lanes to servers that are near gather.
-// Measured in turns with and without it, 100 and 1,000 callers: 1 to 1.03 times the requests
-// over TCP and 1.02 to 1.13 over TLS, the most for one key and the least for ten.
+// Measured in turns of 0.2 s with and without it, 100 callers: for one key 1.16 times the requests over
+// TCP and 1.20 over TLS at 0.9 times the CPU, for a thousand keys up to 1.08 times as many.
 
 // gatheredLocked reports whether what waits is to be written now. Once false, it becomes
 // true only when a batch is enqueued or complete; see [Lane.mayWrite].
