@@ -4,10 +4,10 @@
 // The kinds differ in how many callers may use a connection at the same time:
 // [KindFixed] gives each of a fixed number of connections to one caller's batch at
 // a time; [KindAdaptive] does so with a number that follows the load; [KindLaned] lets
-// all callers share a few, and has others for slow batches, and dedicated ones.
+// all callers share a few, some of them for slow batches only, and has dedicated ones.
 //
-// A [Node] is the connections to one server. It has one [Pool], or up to three if
-// callers share connections: shared, slow and dedicated. A pool dials, replaces broken
+// A [Node] is the connections to one server. It has one [Pool], or up to two if
+// callers share connections: shared and dedicated. A pool dials, replaces broken
 // connections with backoff and full jitter, queues what finds no free connection (first
 // in, first out, bounded), closes stalled connections and counts what happens.
 //

@@ -179,8 +179,7 @@ func (n *Node) figures() figures {
 		f.Dialing += p.dialing
 		for _, m := range p.members {
 			k := m.inFlight()
-			switch {
-			case m.state == dedicated:
+			if m.state == dedicated {
 				f.Dedicated++
 			}
 			switch {

@@ -72,43 +72,6 @@ func TestQueueModel(t *testing.T) {
 	require.Greater(t, found, 1_000)
 }
 
-// TestLeavingTheQueueIsCheap: it costs the last of a long queue as much as the
-// first, since it is done under the lock.
-func TestLeavingTheQueueIsCheap(t *testing.T) {
-	t.Parallel()
-	options := Options{MaxWaiters: 1 << 20, StallTimeout: time.Hour}
-	dialer := lanes.Dialer{NetDial: silentDial, Timeout: time.Hour} // the dial lasts as long as the test
-	p := simulated(t, Fixed{Size: 1, Options: options}, dialer)
-	const users = 30_000
-	leave := func(backwards bool) (took time.Duration) {
-		waiting := make([]*waiter, users)
-		for i := range waiting {
-			var err error
-			_, waiting[i], err = exclusiveIn(p).takeOrWait()
-			require.NoError(t, err)
-		}
-		if backwards {
-			slices.Reverse(waiting)
-		}
-		began := time.Now()
-		for _, w := range waiting {
-			if err := exclusiveIn(p).leaveQueue(w, context.DeadlineExceeded); err == nil {
-				t.Error("it left without an error")
-			}
-		}
-		return time.Since(began)
-	}
-	cheap := false
-	for i := 0; i < 5 && !cheap; i++ { // others may take the processors at any time
-		first := leave(false)
-		last := leave(true)
-		t.Logf("in order %v, backwards %v", first, last)
-		cheap = last < 5*first+time.Second/5
-	}
-	require.True(t, cheap, "the last one to come looks through all others")
-	require.Zero(t, p.figures().Waiters)
-}
-
 // silentDial gets no answer.
 func silentDial(ctx context.Context, _, _ string) (net.Conn, error) {
 	<-ctx.Done()

@@ -145,24 +145,6 @@ func TestNobodyInherits(t *testing.T) {
 	require.Greater(t, kept, 20)
 }
 
-// TestWaitsAreNoTimesOfDay: until when commands may wait does not depend on a clock that
-// somebody sets, and is never in the past because of a timeout of centuries.
-func TestWaitsAreNoTimesOfDay(t *testing.T) {
-	for _, timeouts := range [][]string{{"60", "1"}, {"0"}, {"1", "0", "1", "0"}, {"9000000000"}, {"9000000000", "9000000000"}} {
-		var commands []command.Command
-		for _, timeout := range timeouts {
-			commands = append(commands, command.Of(resp.AppendCommand(nil, "BLPOP", "k", timeout)))
-		}
-		m := new(member)
-		require.False(t, m.mayBeQuiet())
-		m.expectWait(waitOf(commands), false)
-		require.True(t, m.mayBeQuiet(), timeouts)
-		if until := *m.quietUntil.Load(); timeouts[0] == "60" {
-			require.NotEqual(t, until.Round(0), until, "without a monotonic clock")
-		}
-	}
-}
-
 // TestWaitBehindAWait: a command that is sent behind one that waits for data has its reply behind it.
 func TestWaitBehindAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
