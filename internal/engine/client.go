@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -31,7 +30,7 @@ type Client struct {
 
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
-	refusals attempt.Refusals
+	refusals refusals
 	log      *guard.Log
 
 	exchanges sync.Pool // see Kept; each client has its own, so that a synctest bubble keeps what it has made
@@ -168,7 +167,7 @@ func (c *Client) use(v *slots.Map) {
 	t.Settle(before)
 	t.Follows(before)
 	c.topology.Store(t)
-	c.refusals.Forget(time.Now())
+	c.refusals.forget(time.Now())
 	close(c.change)
 	c.change = make(chan struct{})
 	current := t.All()

@@ -24,7 +24,7 @@ func (c *Client) refused(f fate.Fate, text []byte, addr string, slot int32, repl
 	if replica {
 		return met
 	}
-	since, tell := c.refusals.Refused(f, addr, slot, now)
+	since, tell := c.refusals.refused(f, addr, slot, now)
 	if tell {
 		c.log.Note(guard.Outage, attempt.AtNode(addr).String(), now.Sub(since), wire.ErrorCode(text),
 			"are retried within RetryWindow, then fail at once")
@@ -37,7 +37,7 @@ func (c *Client) refused(f fate.Fate, text []byte, addr string, slot int32, repl
 // again is of no use at the same node. Since when a node is down, its pool knows.
 func (c *Client) failure(addr string, slot int32, err error, now time.Time) attempt.Failure {
 	if errors.Is(err, redislanes.ErrNoOwner) {
-		since, _ := c.refusals.Refused(fate.Unserved, "", slot, now)
+		since, _ := c.refusals.refused(fate.Unserved, "", slot, now)
 		return attempt.Failure{At: now, Site: attempt.AtSlot(slot), Since: since, Final: c.ctx.Err() != nil}
 	}
 	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
@@ -62,17 +62,17 @@ func isFinal(err error, due bool) bool {
 
 // answered notes that a command for the slot has succeeded at the node, and whether it certainly wrote.
 func (c *Client) answered(addr string, slot int32, wrote bool) {
-	if !c.refusals.Any() {
+	if !c.refusals.any() {
 		return
 	}
-	if since, told := c.refusals.Answered(addr, slot, wrote); told {
+	if since, told := c.refusals.answered(addr, slot, wrote); told {
 		c.log.Note(guard.OutageOver, attempt.AtNode(addr).String(), time.Since(since))
 	}
 }
 
 // noteAnswers is answered for the commands of a request that were not judged one by one.
 func (r *Request) noteAnswers(c *Client) {
-	if !c.refusals.Any() {
+	if !c.refusals.any() {
 		return
 	}
 	for i := range r.places {

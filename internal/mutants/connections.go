@@ -117,8 +117,8 @@ var connections = []promise{
 	{"the log has a line for news only", []mutant{
 		{fault: "each failed dial is a line in the log", at: "internal/guard.Throttle.Due",
 			by: never("spacing"), tests: "./internal/guard TestThrottle"},
-		{fault: "each command that is refused for a moment is a line in the log", at: "internal/attempt.Refusals.Refused",
-			by: instead("now.Sub(node.since) >= lasting", "true"), tests: "./internal/attempt TestLogIsTold"},
+		{fault: "each command that is refused for a moment is a line in the log", at: "internal/engine.refusals.refused",
+			by: instead("now.Sub(node.since) >= lastingRefusal", "true"), tests: "./internal/engine TestLogIsTold"},
 		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteMoved",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
 	}},

@@ -1,4 +1,4 @@
-package attempt
+package engine
 
 import (
 	"testing"
@@ -49,16 +49,16 @@ func TestRefusals(t *testing.T) {
 		"remembered":                         {[]event{refused(fate.Down, "a", 1), 10: refused(fate.Down, "a", 1)}, 0},
 		"forgotten if no command has met it": {[]event{refused(fate.Down, "a", 1), 11: refused(fate.Down, "a", 1)}, 11},
 	} {
-		var all Refusals
+		var all refusals
 		var since time.Time
 		for i, e := range c.events {
 			now := start.Add(time.Duration(i) * time.Second)
 			switch {
 			case e == event{}: // nothing happens
 			case e.fate == fate.Unlisted:
-				all.Answered(e.addr, e.slot, e.wrote)
+				all.answered(e.addr, e.slot, e.wrote)
 			default:
-				since, _ = all.Refused(e.fate, e.addr, e.slot, now)
+				since, _ = all.refused(e.fate, e.addr, e.slot, now)
 			}
 		}
 		require.Equal(t, start.Add(time.Duration(c.want)*time.Second), since, name)
@@ -70,36 +70,36 @@ func TestRefusals(t *testing.T) {
 func TestRefusalsAreForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	var all Refusals
-	require.False(t, all.Any())
-	all.Refused(fate.Down, "a", 1, now)
-	all.Refused(fate.Down, "b", 2, now.Add(5*time.Second))
-	require.True(t, all.Any())
-	all.Forget(now.Add(11 * time.Second))
+	var all refusals
+	require.False(t, all.any())
+	all.refused(fate.Down, "a", 1, now)
+	all.refused(fate.Down, "b", 2, now.Add(5*time.Second))
+	require.True(t, all.any())
+	all.forget(now.Add(11 * time.Second))
 	require.Len(t, all.at, 2)
-	all.Forget(now.Add(16 * time.Second))
-	require.False(t, all.Any())
+	all.forget(now.Add(16 * time.Second))
+	require.False(t, all.any())
 }
 
 // TestLogIsTold once that a node refuses, when it has refused for a second, and when that is over.
 func TestLogIsTold(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	var all Refusals
+	var all refusals
 	refused := func(after time.Duration) bool {
-		_, tell := all.Refused(fate.Down, "a", 1, now.Add(after))
+		_, tell := all.refused(fate.Down, "a", 1, now.Add(after))
 		return tell
 	}
 	require.False(t, refused(0))
-	require.False(t, refused(lasting-1))
-	require.True(t, refused(lasting))
-	require.False(t, refused(2*lasting))
-	since, told := all.Answered("a", 1, false)
+	require.False(t, refused(lastingRefusal-1))
+	require.True(t, refused(lastingRefusal))
+	require.False(t, refused(2*lastingRefusal))
+	since, told := all.answered("a", 1, false)
 	require.True(t, told)
 	require.Equal(t, now, since)
-	_, told = all.Answered("a", 1, false)
+	_, told = all.answered("a", 1, false)
 	require.False(t, told)
-	all.Refused(fate.Unserved, "", -1, now)
-	_, tell := all.Refused(fate.Unserved, "", -1, now.Add(time.Hour))
+	all.refused(fate.Unserved, "", -1, now)
+	_, tell := all.refused(fate.Unserved, "", -1, now.Add(time.Hour))
 	require.False(t, tell, "there is no node")
 }

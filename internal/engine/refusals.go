@@ -1,29 +1,30 @@
-package attempt
+package engine
 
 import (
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
 const (
-	// forgotten is after how long a refusal that no command has met any more counts as over.
-	forgotten = 10 * time.Second
+	// forgottenRefusal is after how long a refusal that no command has met any more counts as over.
+	forgottenRefusal = 10 * time.Second
 
-	// lasting is how old a refusal of a node is when the log is told of it. Calls wait for younger
+	// lastingRefusal is how old a refusal of a node is when the log is told of it. Calls wait for younger
 	// ones by default.
-	lasting = time.Second
+	lastingRefusal = time.Second
 )
 
-// Refusals are since when nodes refuse commands, and since when slots are refused or have no
+// refusals are since when nodes refuse commands, and since when slots are refused or have no
 // server. The zero value is ready to use. All methods are safe for concurrent use.
-type Refusals struct {
+type refusals struct {
 	open atomic.Int32 // how many there are
 
 	mu sync.Mutex // guards what follows
-	at map[Site]*refusal
+	at map[attempt.Site]*refusal
 }
 
 type refusal struct {
@@ -33,13 +34,13 @@ type refusal struct {
 	told        bool // the log knows of it
 }
 
-// Any reports whether there is a refusal. It costs one atomic load.
-func (r *Refusals) Any() bool { return r.open.Load() > 0 }
+// any reports whether there is a refusal. It costs one atomic load.
+func (r *refusals) any() bool { return r.open.Load() > 0 }
 
-// Refused notes that a command for the slot was refused by the node at addr; "" if the slot has no
+// refused notes that a command for the slot was refused by the node at addr; "" if the slot has no
 // server. It returns since when the node or the slot refuses, whichever is longer, and whether the
 // log is to be told so of the node. Redirects and TRYAGAIN are about the command alone.
-func (r *Refusals) Refused(f fate.Fate, addr string, slot int32, now time.Time) (since time.Time, tell bool) {
+func (r *refusals) refused(f fate.Fate, addr string, slot int32, now time.Time) (since time.Time, tell bool) {
 	if f == fate.TryAgain || f == fate.Nowhere || f == fate.Itself {
 		return now, false
 	}
@@ -48,13 +49,13 @@ func (r *Refusals) Refused(f fate.Fate, addr string, slot int32, now time.Time) 
 	defer r.mu.Unlock()
 	since = now
 	if slot >= 0 {
-		since = r.noteLocked(AtSlot(slot), met).since
+		since = r.noteLocked(attempt.AtSlot(slot), met).since
 		if f == fate.Unserved {
 			return since, false
 		}
 	}
-	node := r.noteLocked(AtNode(addr), met)
-	if tell = !node.told && addr != "" && now.Sub(node.since) >= lasting; tell {
+	node := r.noteLocked(attempt.AtNode(addr), met)
+	if tell = !node.told && addr != "" && now.Sub(node.since) >= lastingRefusal; tell {
 		node.told = true
 	}
 	if node.since.Before(since) {
@@ -64,26 +65,26 @@ func (r *Refusals) Refused(f fate.Fate, addr string, slot int32, now time.Time) 
 }
 
 // noteLocked returns the site's refusal. It begins with met, unless it is known.
-func (r *Refusals) noteLocked(at Site, met refusal) *refusal {
+func (r *refusals) noteLocked(at attempt.Site, met refusal) *refusal {
 	known := r.at[at]
-	if known != nil && known.addr == met.addr && met.last.Sub(known.last) <= forgotten {
+	if known != nil && known.addr == met.addr && met.last.Sub(known.last) <= forgottenRefusal {
 		known.last = met.last
 		return known
 	}
 	if r.at == nil {
-		r.at = make(map[Site]*refusal)
+		r.at = make(map[attempt.Site]*refusal)
 	}
 	r.at[at] = &met
 	r.open.Store(int32(len(r.at)))
 	return &met
 }
 
-// Answered notes that a command for the slot has succeeded at the node, and whether it certainly
+// answered notes that a command for the slot has succeeded at the node, and whether it certainly
 // wrote. It returns since when the node had refused if the log was told so.
-func (r *Refusals) Answered(addr string, slot int32, wrote bool) (since time.Time, told bool) {
+func (r *refusals) answered(addr string, slot int32, wrote bool) (since time.Time, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, at := range [...]Site{AtSlot(slot), AtNode(addr)} {
+	for _, at := range [...]attempt.Site{attempt.AtSlot(slot), attempt.AtNode(addr)} {
 		known := r.at[at]
 		if known == nil || known.writes && !wrote {
 			continue
@@ -95,12 +96,12 @@ func (r *Refusals) Answered(addr string, slot int32, wrote bool) (since time.Tim
 	return since, told
 }
 
-// Forget ends the refusals that no command has met for long.
-func (r *Refusals) Forget(now time.Time) {
+// forget ends the refusals that no command has met for long.
+func (r *refusals) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for at, known := range r.at {
-		if now.Sub(known.last) > forgotten {
+		if now.Sub(known.last) > forgottenRefusal {
 			delete(r.at, at)
 		}
 	}
