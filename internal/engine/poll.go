@@ -115,8 +115,12 @@ func (n *node) works() *nodepool.Node {
 	return nil
 }
 
-// openAt returns the open connections to the server at the address; nil if there are none.
+// openAt returns the open connections to the server at the address; nil if there are none, or if a caller whose
+// connection they take would fail.
 func (c *Client) openAt(addr string) wire.Submitter {
+	if c.cfg.Pool.MaxWaiters < 0 {
+		return nil
+	}
 	c.mu.Lock()
 	n := c.nodes[addr]
 	c.mu.Unlock()
