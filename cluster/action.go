@@ -132,7 +132,8 @@ func (c routedConn) exchange(ctx context.Context, x *exchange, marshal, into any
 // decode decodes the replies. What the server refused is an error even if the receiver takes errors
 // for values.
 func (x *exchange) decode(into any) (err error) {
-	r, refused := &x.request, -1
+	var refused int
+	r := &x.request
 	if x.replies, refused, err = r.Join(x.replies[:0]); err != nil {
 		if _, said := cause.SaidIn(err); said {
 			return bridge.Usable(err)

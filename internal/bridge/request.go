@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -25,9 +24,6 @@ type Request struct {
 	refusal error          // why that is refused on a connection of others
 	changes bool           // one does so by more than transactions
 	session transactions
-	slow    bool
-	failed  int      // see Failed
-	codes   []string // of error replies
 }
 
 // Encode encodes what radix would write to a connection. It returns an error if
@@ -57,14 +53,13 @@ func (r *Request) Encode(buf []byte, marshal any) error {
 			return err
 		}
 		r.session.after(c.Effect())
-		r.Judge(c)
+		r.judge(c)
 	}
 	return nil
 }
 
-// Judge notes how one of the commands may travel, if more is known of it than
-// the table tells.
-func (r *Request) Judge(c command.Command) {
+// judge notes how one of the commands may travel.
+func (r *Request) judge(c command.Command) {
 	t := c.Traits()
 	if t.Way() == command.Held {
 		if r.held == "" {
@@ -129,41 +124,6 @@ func (r *Request) Each() iter.Seq[[]byte] {
 	}
 }
 
-// Failed returns how many commands of the last [Request.Exchange] have no reply, or one
-// that is an error, and the code of the first error reply. Those of a request on a dedicated
-// connection are not counted.
-func (r *Request) Failed() (commands int, code string) {
-	if len(r.codes) > 0 {
-		code = r.codes[0]
-	}
-	return r.failed, code
-}
-
-// Said reports whether a reply to the last [Request.Exchange] is an error with the text's code, and not
-// only has it inside. It knows of no replies on a dedicated connection.
-func (r *Request) Said(text string) bool {
-	return slices.Contains(r.codes, wire.ErrorCode([]byte(text)))
-}
-
-// note notes the replies, and returns the number of the first command that has none; -1 if all have.
-func (r *Request) note(b *wire.Batch) (missing int) {
-	r.failed, r.codes, missing = 0, r.codes[:0], -1
-	for i := range b.Len() {
-		reply, err := b.Reply(i)
-		switch {
-		case err != nil && missing < 0:
-			missing = i
-			fallthrough
-		case err != nil:
-			r.failed++
-		case resp.IsError(reply):
-			r.failed++
-			r.codes = append(r.codes, wire.ErrorCode(resp.ErrorText(reply)))
-		}
-	}
-	return missing
-}
-
 // Way returns how all of the request may travel. Whole transactions, which leave their
 // connection as it was, need not be held by their user.
 func (r *Request) Way() command.Way {
@@ -173,9 +133,6 @@ func (r *Request) Way() command.Way {
 	}
 	return way
 }
-
-// SetSlow says whether the request travels on lanes for slow commands.
-func (r *Request) SetSlow(slow bool) { r.slow = slow }
 
 // Refused returns the error for a request that changes its connection, or is about it,
 // and came to one that others share.
@@ -206,7 +163,6 @@ type Aloner func(ctx context.Context, use func(radix.Conn) error) error
 func (r *Request) Exchange(ctx context.Context, to wire.Submitter, alone Aloner, into any) error {
 	switch r.Way() {
 	case command.Held:
-		r.failed, r.codes = len(r.ends), r.codes[:0]
 		return r.Refused()
 	case command.Alone:
 		err := alone(ctx, func(conn radix.Conn) error {
@@ -219,12 +175,12 @@ func (r *Request) Exchange(ctx context.Context, to wire.Submitter, alone Aloner,
 	for i := range r.ends {
 		batch.Add(r.Bounds(i))
 	}
-	batch.SetSlow(r.slow)
 	wire.RoundTrip(ctx, to, batch)
-	if i := r.note(batch); i >= 0 {
-		_, err := batch.Reply(i)
-		from, end := r.Bounds(i)
-		return AfterContext(wire.NameCommand(err, r.encoded[from:end], to.Address()))
+	for i := range r.ends {
+		if _, err := batch.Reply(i); err != nil {
+			from, end := r.Bounds(i)
+			return AfterContext(wire.NameCommand(err, r.encoded[from:end], to.Address()))
+		}
 	}
 	return UnmarshalNamed(r.encoded, batch.Replies(), into, to.Address())
 }
