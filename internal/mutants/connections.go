@@ -79,8 +79,6 @@ var connections = []promise{
 			by: never("spaced"), tests: "./internal/nodepool TestPauseEndsWithItsReason"},
 	}},
 	{"statistics count replies of the server only, each once", []mutant{
-		{fault: "a command that is refused before it is sent is told as a success", at: "internal/bridge.Request.Exchange",
-			by: drop("len(r.ends)"), tests: "./internal/engine TestNodesRequestsAreTold"},
 		{fault: "error replies are not counted", at: "internal/wire.Lane.complete",
 			by: never("b.errors"), tests: "./internal/wire TestErrorRepliesAreCounted"},
 		{fault: "refused PINGs count as errors of commands", at: "internal/wire.Lane.complete",
