@@ -77,7 +77,8 @@ func (p Purpose) questions() []greeting {
 		return []greeting{{"ROLE", nil, false}}
 	}
 	if p.ReadOnly {
-		greetings = append(greetings, greeting{"READONLY", nil, true})
+		must := p.Admits != nil // a pool under radix's own client also serves servers without cluster mode, which refuse it
+		greetings = append(greetings, greeting{"READONLY", nil, must})
 	}
 	if p.Admits != nil {
 		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, false})

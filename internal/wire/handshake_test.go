@@ -227,13 +227,14 @@ func TestRefusedGreetings(t *testing.T) {
 		after   int
 		want    map[string]outcome
 	}{
-		"SETINFO":         {want: asks, after: 1},
-		"SETINFO LIB-VER": {want: asks, before: 1},
-		"PING":            {d: lanes.Dialer{NoSetInfo: true}, want: asks},
-		"ROLE":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Role: true}, want: asks},
-		"MYID":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, want: asks},
+		"SETINFO":                        {want: asks, after: 1},
+		"SETINFO LIB-VER":                {want: asks, before: 1},
+		"PING":                           {d: lanes.Dialer{NoSetInfo: true}, want: asks},
+		"ROLE":                           {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Role: true}, want: asks},
+		"MYID":                           {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, want: asks},
+		"READONLY of a pool under radix": {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{ReadOnly: true}, want: asks},
 		"READONLY": {
-			d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{ReadOnly: true},
+			d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{ReadOnly: true, Admits: admits}, after: 1,
 			want: all(temporary, passes, map[string]outcome{disabled: forGood, unknown: forGood, noRight: forGood, noAuth: forGood}),
 		},
 		"SELECT": {
