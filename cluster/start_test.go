@@ -154,8 +154,9 @@ func TestClientsThatWereNotMade(t *testing.T) {
 		require.ErrorContains(t, err, made)
 		require.ErrorContains(t, c.Close(), made)
 		require.NotPanics(t, func() { _ = c.String() })
+		require.Zero(t, c.Stats())
 		for name, call := range map[string]func(){
-			"Addr": func() { c.Addr() }, "Stats": func() { c.Stats() }, "Primary": func() { c.Primary(0) },
+			"Addr": func() { c.Addr() }, "Primary": func() { c.Primary(0) },
 		} {
 			require.PanicsWithValue(t, "cluster: the Client was "+made, call, name)
 		}

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/guard"
 )
 
 // A Collector is a prometheus.Collector over the statistics of a client. Make it with
@@ -42,17 +40,12 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect takes one snapshot and sends its figures; part of
-// prometheus.Collector. It does no I/O and never panics. If the source panics, the scrape fails
-// with an error that says so.
+// prometheus.Collector. It does no I/O.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	if c.source == nil {
 		return
 	}
-	s, err := c.snapshot()
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(c.samples[&slotsMetric].desc, err)
-		return
-	}
+	s := c.source.Stats()
 	c.samples[&slotsMetric].send(ch, float64(s.Slots))
 	c.samples[&redirectsMetric].send(ch, float64(s.Moved), "moved")
 	c.samples[&redirectsMetric].send(ch, float64(s.Ask), "ask")
@@ -64,18 +57,6 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Nodes {
 		c.collectPool(ch, s.Nodes[i].Role, &s.Nodes[i].Pool)
 	}
-}
-
-// snapshot calls a program's function. Registries gather on goroutines of their own, where a
-// panic would end the process.
-func (c *Collector) snapshot() (s redislanes.Stats, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("metrics: %w", err)
-		}
-	}()
-	defer guard.Catch("Source.Stats", &err)
-	return c.source.Stats(), nil
 }
 
 func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *redislanes.PoolStats) {

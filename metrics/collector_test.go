@@ -182,13 +182,3 @@ func TestZeroValues(t *testing.T) {
 	_, err := cluster.Config{Trace: m.Trace()}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.ErrorContains(t, err, "make them with metrics.New")
 }
-
-// TestSourceThatPanics: a panic costs the scrape. On a goroutine of the registry it would end the
-// process.
-func TestSourceThatPanics(t *testing.T) {
-	t.Parallel()
-	reg := prometheus.NewRegistry()
-	require.NoError(t, reg.Register(metrics.NewCollector(new(cluster.Client))))
-	_, err := reg.Gather()
-	require.ErrorContains(t, err, "metrics: Source.Stats panicked: cluster: the Client was not made with New or Config.New: use one that they returned without an error")
-}

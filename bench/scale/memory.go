@@ -90,7 +90,7 @@ func (f *footprint) opened(ctx context.Context, client *cluster.Client) (n int, 
 	for {
 		n = 0
 		for _, node := range client.Stats().Nodes {
-			n += node.Pool.Open
+			n += len(node.Pool.LaneInFlight)
 		}
 		if n == f.Primaries*f.Lanes {
 			return n, nil

@@ -11,8 +11,6 @@ var commands = []promise{
 			by: never("s != slot"), tests: "./cluster TestCrossSlotIsRefusedUnsent"},
 	}},
 	{"a command that blocks has a connection of its own", []mutant{
-		{fault: "a blocking command holds up a lane of a pool", at: "internal/bridge.Request.Exchange",
-			by: without("Alone"), tests: "./internal/nodepool TestDoDedicatesToWhatBlocks"},
 		{fault: "a blocking command that radix does not know holds up a shared lane", at: "internal/command.Traits.Way",
 			by: without("Blocking"), tests: "./cluster TestBlockingCommandsGetADedicatedConnection"},
 		{fault: "XREAD without BLOCK cannot be pipelined", at: "pipeline.capture.take",

@@ -97,8 +97,6 @@ var connections = []promise{
 			by: begins("return of"), tests: "./limit TestPanickingObserver"},
 		{fault: "a panic of a user's function ends the process", at: "internal/guard.Catch",
 			by: instead("recover()", "any(nil)"), tests: "./internal/nodepool TestPanickingCallbacks"},
-		{fault: "a panic of a collector's Source ends the process", at: "metrics.Collector.snapshot",
-			by: drop("guard.Catch"), tests: "./metrics TestSourceThatPanics"},
 	}},
 	{"a waiter that leaves the queue leaves the others in their order", []mutant{
 		{fault: "a batch is abandoned in a queue in which it does not wait", at: "internal/nodepool.queue.of",

@@ -48,11 +48,11 @@ func TestKill(t *testing.T) {
 		t.Skip("no go in the PATH")
 	}
 	t.Chdir("../..")
-	m := mutant{fault: "x", at: "internal/resp.Framer.sized", by: never("f.limits.Bulk"), tests: "./internal/resp TestFramerRefuses"}
+	m := mutant{fault: "x", at: "internal/resp.Framer.sized", by: never("f.limit - f.size"), tests: "./internal/resp TestFramerLimits"}
 	require.NoError(t, m.kill())
-	m.by = always("f.limits.Bulk", "f.num")
+	m.by = always("f.limit - f.size")
 	m.tests = "./internal/resp TestNobodyWrote"
 	require.ErrorContains(t, m.kill(), "no such test")
-	m.by = instead("f.num > f.limits.Bulk", "nonsense")
+	m.by = instead("f.limit - f.size", "nonsense")
 	require.ErrorContains(t, m.kill(), "does not compile")
 }

@@ -44,7 +44,7 @@ func started(t *testing.T) bool {
 	ports := freePorts(t, 3)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd := exec.Command("../../../monitoring/start.sh", "127.0.0.1:1", "127.0.0.1:1")
 	cmd.Env = append(os.Environ(), "PROMETHEUS_PORT="+ports[0], "REDIS_EXPORTER_PORT="+ports[1], "NODE_EXPORTER_PORT="+ports[2])
 	cmd.Stdout, cmd.Stderr = log, log
