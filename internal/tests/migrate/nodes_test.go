@@ -58,7 +58,7 @@ func scanOne(p *program) {
 	_, isClient := p.client.(radix.Client)
 	p.differs("ScannerConfig.New compiles", fmt.Sprint(isClient), "false", "true")
 	keys := p.found(radix.ScannerConfig{}.New(client))
-	p.saw("the keys of one node", len(keys) < 300, len(keys))
+	p.saw("the keys of one node", 0 < len(keys) && len(keys) < 300)
 }
 
 func clients(p *program) {
