@@ -62,13 +62,13 @@ func started(t *testing.T) bool {
 				require.NoError(t, <-end, "start.sh stops what it has started")
 				return true
 			}
-		case <-end:
+		case err := <-end:
+			require.Error(t, err)
 			require.Contains(t, string(text), "address already in use")
 			return false
 		case <-deadline:
 			_ = cmd.Process.Signal(syscall.SIGTERM)
-			<-end
-			require.Fail(t, "Prometheus does not start", "start.sh said:\n%s", text)
+			require.Fail(t, "Prometheus does not start", "start.sh ended with %v and said:\n%s", <-end, text)
 		}
 	}
 }
