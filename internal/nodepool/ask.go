@@ -43,7 +43,7 @@ func (p *Pool) ask(ctx context.Context) {
 	p.mu.Lock()
 	m, began := &member{pool: p, renewal: p.renewals.number}, time.Now()
 	p.mu.Unlock()
-	lane, _, err := wire.DialOwned(ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
+	lane, err := wire.DialOwned(ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	p.mu.Lock()
 	p.question = nil
 	if err == nil || wire.Refusal(err) != nil {

@@ -50,7 +50,7 @@ func (p *Pool) wantLocked() bool {
 // cancels it.
 func (p *Pool) dial(m *member) {
 	began := time.Now()
-	lane, _, err := wire.DialOwned(p.ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
+	lane, err := wire.DialOwned(p.ctx, p.dialer, p.purpose, p.addr, p.ownerOf(m))
 	took := time.Since(began)
 	p.mu.Lock()
 	if err == nil && p.health.MustProve(time.Now()) {

@@ -182,7 +182,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p := simulated(t, Fixed{Size: 1}, simulatedServer(t, 0))
 		synctest.Wait()
 		m := &member{pool: p.main}
-		lane, _, err := wire.DialOwned(t.Context(), p.dialer, p.purpose, p.addr, p.main.ownerOf(m))
+		lane, err := wire.DialOwned(t.Context(), p.dialer, p.purpose, p.addr, p.main.ownerOf(m))
 		require.NoError(t, err)
 		lane.Fail(io.EOF)
 		synctest.Wait()

@@ -90,41 +90,36 @@ var ErrCredentials = errors.New("the server refuses what Dialer.Credentials has 
 // DialFor connects to addr, host:port or the path of a unix socket, and authenticates. The
 // context and Timeout bound the whole of it. A wrong password is a [redislanes.HandshakeError].
 func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (*Lane, error) {
-	lane, _, err := DialOwned(ctx, d, purpose, addr, Owner{})
-	return lane, err
+	return DialOwned(ctx, d, purpose, addr, Owner{})
 }
 
-// DialTimes are how long the steps of an attempt to connect took. One that failed has the time
-// until then, and those behind it are 0.
-type DialTimes struct{ Connect, TLS, Handshake time.Duration }
-
-// DialOwned is DialFor for a lane with an owner. It says how long its steps took.
-func DialOwned(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, owner Owner) (*Lane, DialTimes, error) {
-	conn, settings, took, err := connect(ctx, d, purpose, addr)
+// DialOwned is DialFor for a lane with an owner.
+func DialOwned(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, owner Owner) (*Lane, error) {
+	conn, settings, err := connect(ctx, d, purpose, addr)
 	if err != nil {
-		return nil, took, err
+		return nil, err
 	}
-	return newLane(addr, conn, settings, owner), took, nil
+	return newLane(addr, conn, settings, owner), nil
 }
 
-func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, DialTimes, error) {
+func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, error) {
 	if err := d.Validate(); err != nil {
-		return nil, dialer{}, DialTimes{}, err
+		return nil, dialer{}, err
 	}
 	if err := CheckAddr(addr); err != nil {
-		return nil, dialer{}, DialTimes{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
+		return nil, dialer{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
 	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	conn, took, err := settings.open(ctx, addr)
-	return conn, settings, took, err
+	conn, err := settings.open(ctx, addr)
+	return conn, settings, err
 }
 
 // Connect is DialFor without a lane: it returns the connection after its handshake, for radix to
 // read from: see wholeConn. It keeps deadlines, and its Close does not wait.
 func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, error) {
-	conn, settings, _, err := connect(ctx, d, purpose, addr)
+	conn, settings, err := connect(ctx, d, purpose, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -132,23 +127,20 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 }
 
 // open connects and authenticates.
-func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took DialTimes, err error) {
+func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, err error) {
 	if d.Credentials != nil {
 		if err := d.askCredentials(ctx); err != nil {
-			return nil, took, fmt.Errorf("%s: %w", addr, err)
+			return nil, fmt.Errorf("%s: %w", addr, err)
 		}
 	}
-	if conn, err = d.connect(ctx, addr, &took); err != nil {
-		return nil, took, err
+	if conn, err = d.connect(ctx, addr); err != nil {
+		return nil, err
 	}
-	began := time.Now()
-	err = d.handshake(ctx, addr, conn)
-	took.Handshake = time.Since(began)
-	if err != nil {
+	if err = d.handshake(ctx, addr, conn); err != nil {
 		_ = conn.Close()
-		return nil, took, withAddr(addr, err)
+		return nil, withAddr(addr, err)
 	}
-	return conn, took, nil
+	return conn, nil
 }
 
 // askCredentials calls a user's function, as netDial and shakeHands do.
@@ -180,10 +172,8 @@ func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
 	return conn.HandshakeContext(ctx)
 }
 
-func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.Conn, error) {
-	began := time.Now()
+func (d dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	conn, err := d.netDial(ctx, addr)
-	took.Connect = time.Since(began)
 	if err != nil {
 		return nil, withAddr(addr, err)
 	}
@@ -195,10 +185,7 @@ func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.
 		config.ServerName, _, _ = net.SplitHostPort(addr)
 	}
 	secure := tls.Client(belowTLS(conn), config)
-	began = time.Now()
-	err = shakeHands(ctx, secure)
-	took.TLS = time.Since(began)
-	if err != nil {
+	if err = shakeHands(ctx, secure); err != nil {
 		_ = conn.Close()
 		return nil, withAddr(addr, tlsFailure(err))
 	}

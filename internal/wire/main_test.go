@@ -42,7 +42,7 @@ func dial(t testing.TB, addr string) *Lane { return dialWith(t, lanes.Dialer{}, 
 
 func dialWith(t testing.TB, d lanes.Dialer, addr string, events Events) *Lane {
 	t.Helper()
-	l, _, err := DialOwned(within(t, patience), d, Purpose{}, addr, Owner{Events: events})
+	l, err := DialOwned(within(t, patience), d, Purpose{}, addr, Owner{Events: events})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l
