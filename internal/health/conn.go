@@ -7,7 +7,7 @@ type Conn struct {
 	progress uint64        // of its bytes, at the last look
 	answered uint64        // batches, at the last look
 	waits    time.Time     // since when a reply has been due and no byte has arrived; zero: none is due
-	looks    int           // at which a reply was due, since one was last seen to arrive
+	age      time.Duration // of its oldest batch, counted from the first look that saw it
 	reply    time.Duration // its reply time; 0: it has answered nothing yet and nothing is due
 	known    bool          // it has answered something
 	slow     time.Time     // since when it has been slow; zero: it is not

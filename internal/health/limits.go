@@ -7,6 +7,9 @@ const (
 	// LookEvery is how often a pool looks while batches are in flight.
 	LookEvery = 5 * time.Millisecond
 
+	// WatchEvery is how soon a pool looks by its clock while replies arrive, which make it look as well.
+	WatchEvery = 25 * time.Millisecond
+
 	// A reply time is slow if it is more than slowTimes the best one and more than slowLeast.
 	slowTimes = 4
 	slowLeast = 5 * time.Millisecond

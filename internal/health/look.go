@@ -6,6 +6,7 @@ import "time"
 // that are compared, then Judge.
 type Look struct {
 	s       *Server
+	since   time.Duration // the last look
 	silence time.Duration // the longest of a connection
 	usual   time.Duration // the shortest usual reply time; 0: none is known
 	best    time.Duration // the shortest reply time of those that are compared; 0: none is known
@@ -26,25 +27,26 @@ type Sight struct {
 
 // Look begins a look.
 func (s *Server) Look(now time.Time) Look {
+	since := min(now.Sub(s.looked), WatchEvery)
 	s.looked = now
-	return Look{s: s}
+	return Look{s: s, since: since}
 }
 
-// See notes what the look sees of a connection. It reports whether bytes have arrived. The age of the oldest
-// batch is counted in looks: while the process does not run, a batch gets no older.
+// See notes what the look sees of a connection. It reports whether bytes have arrived. A batch
+// ages by WatchEvery at most from one look to the next: while the process does not run, it gets no older.
 func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 	heard = c.progress != saw.Progress
 	answered := c.answered != saw.Answered
 	c.progress, c.answered = saw.Progress, saw.Answered
+	c.age += l.since
+	if answered || c.waits.IsZero() {
+		c.age = 0 // the oldest batch may have been sent just now
+	}
 	if heard || c.waits.IsZero() {
 		c.waits = l.s.looked
 	}
-	if answered {
-		c.looks = 0
-	}
-	c.looks++
 	if !saw.Due {
-		c.waits, c.looks = time.Time{}, 0
+		c.waits, c.age = time.Time{}, 0
 	}
 	l.heard = l.heard || heard
 	l.silence = max(l.silence, l.s.Silence(c))
@@ -52,10 +54,7 @@ func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 		l.usual = shorter(l.usual, saw.Usual)
 	}
 	if saw.Compared {
-		c.known, c.reply = saw.Usual > 0, saw.Usual
-		if c.looks > 1 { // what was seen once may have been sent just now
-			c.reply = max(c.reply, time.Duration(c.looks)*LookEvery)
-		}
+		c.known, c.reply = saw.Usual > 0, max(saw.Usual, c.age)
 		l.late = l.late || Late(c.reply)
 		l.answers = l.answers || answered
 		if c.known {

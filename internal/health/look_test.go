@@ -132,13 +132,14 @@ func TestComparison(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			s, watched := New(defaults), make([]Conn, len(conns))
-			for i, c := range conns {
-				for range max(0, c.waits/LookEvery-1) {
-					look := s.Look(began)
-					look.See(&watched[i], Sight{Due: true})
+			const longest = time.Second
+			for at := time.Duration(0); at < longest; at += LookEvery {
+				look := s.Look(began.Add(at))
+				for i, c := range conns {
+					look.See(&watched[i], Sight{Due: at >= longest-c.waits})
 				}
 			}
-			look := s.Look(began)
+			look := s.Look(began.Add(longest))
 			for i, c := range conns {
 				look.See(&watched[i], Sight{Due: c.waits > 0, Usual: c.usual, Answered: answered(c.waits), Compared: true})
 			}
@@ -165,8 +166,10 @@ func answered(waits time.Duration) uint64 {
 // others are asked.
 func TestSilenceOfAll(t *testing.T) {
 	s, c, other := New(defaults), new(Conn), new(Conn)
+	now := time.Now()
 	look := func(answers uint64) (slow, asks bool) {
-		l := s.Look(time.Now())
+		now = now.Add(LookEvery)
+		l := s.Look(now)
 		l.See(c, Sight{Due: true, Usual: ms, Compared: true})
 		l.See(other, Sight{Due: true, Usual: ms / 10, Answered: answers, Compared: true})
 		l.Compare(c)
@@ -178,25 +181,30 @@ func TestSilenceOfAll(t *testing.T) {
 	}
 	slow, asks := look(0)
 	require.Equal(t, []bool{false, false}, []bool{slow, asks}, "both wait for as long")
-	other.looks = 0
+	other.age = 0
 	slow, asks = look(0)
 	require.Equal(t, []bool{false, true}, []bool{slow, asks}, "it has answered nothing")
 	slow, asks = look(1)
 	require.Equal(t, []bool{true, false}, []bool{slow, asks})
 }
 
-// TestAge: the oldest batch has been in flight for as many looks as have seen no reply. A batch that was seen
-// once may have been sent just now.
+// TestAge: the oldest batch has been in flight since the first look that saw it or the last reply. While the
+// process does not run, it gets no older.
 func TestAge(t *testing.T) {
-	s, c := New(defaults), new(Conn)
+	now, s, c := time.Now(), New(defaults), new(Conn)
 	for i, m := range []struct {
+		pause    time.Duration // since the last look
 		due      bool
 		answered uint64
-		looks    time.Duration
-	}{{false, 0, 0}, {true, 0, 0}, {true, 0, 2}, {true, 0, 3}, {true, 1, 0}, {true, 1, 2}, {true, 3, 0}, {false, 4, 0}, {true, 4, 0}} {
-		look := s.Look(time.Now())
+		age      time.Duration
+	}{
+		{0, false, 0, 0}, {ms, true, 0, 0}, {6 * ms, true, 0, 6 * ms}, {time.Hour, true, 0, 6*ms + WatchEvery}, {ms, true, 1, 0},
+		{ms, true, 1, ms}, {ms, true, 3, 0}, {ms, false, 4, 0}, {time.Hour, true, 4, 0},
+	} {
+		now = now.Add(m.pause)
+		look := s.Look(now)
 		look.See(c, Sight{Due: m.due, Answered: m.answered, Usual: 1, Compared: true})
-		require.Equal(t, max(m.looks*LookEvery, 1), c.reply, "look %d", i)
+		require.Equal(t, max(m.age, 1), c.reply, "look %d", i)
 	}
 }
 

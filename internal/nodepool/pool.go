@@ -31,6 +31,7 @@ type Pool struct {
 	errorReplies wire.ErrorCount
 
 	nextLook *time.Timer   // for maintain
+	looked   atomic.Int64  // when a reply last made the pool look, see wire.Now
 	attended atomic.Bool   // the next look is soon, as batches may be in flight
 	outage   atomic.Uint32 // health.State that was settled last; changed under mu
 	reply    atomic.Int64  // the best reply time of a connection at the last look, in nanoseconds; 0: unknown
@@ -131,7 +132,8 @@ func newPool(s settings, to *server) *Pool {
 	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits())
-	p.nextLook = time.NewTimer(s.choresEvery())
+	p.nextLook = time.NewTimer(health.LookEvery)
+	p.looked.Store(int64(wire.Now()))
 	p.counters.closes = make(map[string]uint64)
 	if s.shared() {
 		p.access = newSharedAccess(p)
@@ -163,7 +165,10 @@ func (p *Pool) abandon(b *wire.Batch, cause error) {
 }
 
 // Answered is part of wire.Events.
-func (m *member) Answered(*wire.Lane) { m.pool.access.answered(m) }
+func (m *member) Answered(*wire.Lane) {
+	m.pool.access.answered(m)
+	m.pool.replied()
+}
 
 // end closes all connections, fails what waits, and waits until no goroutine of the pool is
 // left.
