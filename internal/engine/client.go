@@ -138,24 +138,6 @@ func (c *Client) learn(moves []move) {
 	c.topology.Store(c.topology.Load().WithOwners(moves))
 }
 
-// leaveHome sends commands without a key to another node, if they go to the node at the address,
-// which is down. If all nodes are down, nothing changes: each change copies the table.
-func (c *Client) leaveHome(addr string) {
-	t := c.topology.Load()
-	if n := t.Primary(slots.NoKey); n == nil || n.addr != addr {
-		return
-	}
-	next := t.WithoutHome()
-	if next == t {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.topology.Load() == t { // else the next command that fails may try again
-		c.topology.Store(next)
-	}
-}
-
 // use replaces the topology by a map. Nodes that are not in the map any more are drained. Connections to an
 // address that leads to another server now are replaced.
 func (c *Client) use(v *slots.Map) {

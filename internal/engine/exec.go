@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // How says how a [Request] is sent. The zero value is the fast way: grouped by
@@ -115,8 +116,11 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 		return e.placeOnReplicas(t, r, how), false
 	}
 	placed = true
-	var n int
-	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, t.Home, len(t.Nodes), how.BySlot)
+	n, home := 0, uint16(slots.NoOwner)
+	if slices.Contains(r.slots, slots.NoKey) {
+		home = t.Home()
+	}
+	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, home, len(t.Nodes), how.BySlot)
 	fast := n
 	if len(r.slowSlots) > 0 {
 		fast, n = r.splitSlow(n)
@@ -132,8 +136,12 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 			continue
 		}
 		tr := e.trips[first+int(g)]
-		if tr.Key() < 0 {
-			tr.pool = t.Primary(r.slots[i]).pool(asPrimary)
+		if tr.Len() == 0 {
+			owner := home
+			if r.slots[i] >= 0 {
+				owner = t.Owner[r.slots[i]]
+			}
+			tr.pool = t.Nodes[owner].pool(asPrimary)
 			tr.SetKey(int64(r.slots[i]))
 		}
 		r.addTo(tr, i)

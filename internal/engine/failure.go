@@ -10,7 +10,6 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -39,9 +38,6 @@ func (c *Client) failure(addr string, slot int32, err error, now time.Time) atte
 	if errors.Is(err, redislanes.ErrNoOwner) {
 		since, _ := c.refusals.refused(fate.Unserved, "", slot, now)
 		return attempt.Failure{At: now, Site: attempt.AtSlot(slot), Since: since, Final: c.ctx.Err() != nil}
-	}
-	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
-		c.leaveHome(addr)
 	}
 	f := attempt.Failure{At: now, Site: attempt.AtNode(addr), Lost: !errors.Is(err, redislanes.ErrNotSent)}
 	var dead *cause.Down

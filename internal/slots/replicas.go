@@ -13,25 +13,16 @@ import (
 // It is the same one while it is up and the owner's replicas are the same: another one has
 // other cursors, and may lag further behind. Those in the client's zone come first.
 func (t *Table[N]) Replica(slot int32, avoid []N) (none N) {
+	i := uint16(NoOwner)
 	if slot >= 0 {
-		if t.Owner[slot] == NoOwner {
-			return none
-		}
-		return t.replicaOf(int(t.Owner[slot]), int(slot), avoid)
+		i = t.Owner[slot]
+	} else {
+		i, slot = t.Home(), 0
 	}
-	if t.homeReplica == none || isReadable(t.homeReplica, avoid) {
-		return t.homeReplica
+	if i == NoOwner {
+		return none
 	}
-	home := int(t.Home)
-	if t.Home == NoOwner {
-		home = 0
-	}
-	for k := range t.Replicas {
-		if n := t.replicaOf((home+k)%len(t.Replicas), 0, avoid); n != none {
-			return n
-		}
-	}
-	return none
+	return t.replicaOf(int(i), int(slot), avoid)
 }
 
 // replicaOf chooses among the replicas of the i-th primary. Slots are shared out among

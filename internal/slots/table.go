@@ -31,14 +31,13 @@ type Table[N Node] struct {
 	Version  uint64        // changes whenever a slot gets another owner
 	learned  bool          // MOVED has taught something since
 
-	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
-	homeReplica N      // the same for those that go to replicas; nil if there are none
-	Turn        uint32 // of the client: it spreads the homes over the nodes
+	settled uint16 // see Home
+	Turn    uint32 // of the client: it spreads the homes over the nodes
 }
 
 // NewTable builds a table; find returns the node of an address.
 func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
-	t := &Table[N]{Map: v, Home: NoOwner, Owner: unowned()}
+	t := &Table[N]{Map: v, settled: NoOwner, Owner: unowned()}
 	if v == nil {
 		return t
 	}
@@ -66,51 +65,27 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	return t
 }
 
-// Settle chooses the nodes that commands without a key go to: the nodes of the table before it, as long
-// as they are there. So such commands find what earlier ones have left:
-// SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise each client takes the next primary,
-// and its first replica, so that the clients spread over the nodes.
+// Settle chooses the node that commands without a key go to: that of the table before it, as long
+// as it is there. So such commands find what earlier ones have left: SCRIPT LOAD, CONFIG SET, a SCAN
+// that has begun. Otherwise each client takes the next primary, so that the clients spread over the nodes.
 func (t *Table[N]) Settle(before *Table[N]) {
-	var none N
-	t.Home = NoOwner
 	if t.Turn = before.Turn; len(t.Nodes) > 0 {
-		t.Home = uint16(t.Turn % uint32(len(t.Nodes)))
+		t.settled = uint16(t.Turn % uint32(len(t.Nodes)))
 	}
 	if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {
-		t.Home = uint16(i)
-	}
-	t.homeReplica = t.firstReplica()
-	if old := before.homeReplica; old != none && slices.ContainsFunc(t.Replicas, func(of []N) bool { return slices.Contains(of, old) }) {
-		t.homeReplica = old
+		t.settled = uint16(i)
 	}
 }
 
-// WithoutHome returns a copy in which commands without a key go to another node,
-// or t itself if no other one answers, as far as is known.
-func (t *Table[N]) WithoutHome() *Table[N] {
-	for k := 1; k < len(t.Nodes); k++ {
-		i := (int(t.Home) + k) % len(t.Nodes)
-		if t.Nodes[i].Answers(true) {
-			next := *t
-			next.Home = uint16(i)
-			return &next
+// Home returns where commands without a key go, as an index into Nodes: to the node that Settle has chosen
+// or, while that is down, to the next one that answers. It is NoOwner if there are no nodes.
+func (t *Table[N]) Home() uint16 {
+	for k := range t.Nodes {
+		if i := (int(t.settled) + k) % len(t.Nodes); t.Nodes[i].Answers(true) {
+			return uint16(i)
 		}
 	}
-	return t
-}
-
-// firstReplica returns a replica of home or, if it has none, of any node; nil if
-// there are none at all.
-func (t *Table[N]) firstReplica() (none N) {
-	if t.Home != NoOwner && len(t.Replicas[t.Home]) > 0 {
-		return t.Replicas[t.Home][0]
-	}
-	for _, replicas := range t.Replicas {
-		if len(replicas) > 0 {
-			return replicas[0]
-		}
-	}
-	return none
+	return t.settled
 }
 
 // A Move is what a MOVED said: the slot has another owner.
@@ -199,9 +174,11 @@ func (t *Table[N]) Follows(before *Table[N]) {
 // Primary returns the owner of the slot, or the node of commands without a key;
 // nil if there is none.
 func (t *Table[N]) Primary(slot int32) (none N) {
-	i := t.Home
+	i := uint16(NoOwner)
 	if slot >= 0 {
 		i = t.Owner[slot]
+	} else {
+		i = t.Home()
 	}
 	if i == NoOwner {
 		return none
