@@ -55,7 +55,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
-	c.refresher = refresher{client: c, failing: make(map[string]time.Time), strange: make(map[string]string), skipped: make(map[slots.Skip]bool)}
+	c.refresher = refresher{client: c, failing: make(map[string]time.Time), strange: make(map[string]string)}
 	c.log = guard.NewLog(cfg.Logger)
 	c.tracer = newTracer(cfg.Trace, c.log)
 	empty := slots.NewTable[*node](nil, nil)
@@ -96,7 +96,7 @@ func (c *Client) placeOf(to slots.Redirect) string {
 	addr := to.Addr
 	if addr != "" && !to.Dialled {
 		var err error
-		addr, _, err = c.cfg.Source.Translate(addr)
+		addr, err = c.cfg.Source.Translate(addr)
 		c.log.Panicked(err)
 	}
 	return c.topology.Load().Map.InUse(addr)

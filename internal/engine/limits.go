@@ -79,9 +79,6 @@ const (
 	// addresses must not make us open connections without end.
 	maxStrangers = 64
 
-	// maxTold bounds the skipped rows that the log was told of: a server may invent them.
-	maxTold = 1024
-
 	// largeTrip is from how many commands on a trip travels on lanes for slow commands,
 	// whatever they are: it keeps a server busy for a millisecond.
 	largeTrip = 1000

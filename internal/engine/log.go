@@ -44,16 +44,3 @@ func (r *refresher) noteMoved() {
 		r.client.log.Note(guard.SlotsMoved, change.Moved)
 	}
 }
-
-// logSkips tells the log of rows that are skipped, once of each node and reason. Refreshes
-// run one at a time.
-func (r *refresher) logSkips(by string, skips []slots.Skip) {
-	for _, s := range skips {
-		what := slots.Skip{Node: s.Node, Reason: s.Reason}
-		if r.skipped[what] || len(r.skipped) >= maxTold {
-			continue
-		}
-		r.skipped[what] = true
-		r.client.log.Note(guard.NodeLeftOut, s.Node, s.Reason, by)
-	}
-}

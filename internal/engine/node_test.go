@@ -54,7 +54,7 @@ func TestAdmit(t *testing.T) {
 			v := slots.NewMap([]slots.Range{
 				{First: 0, Last: 8191, Nodes: []slots.NodeAddr{{Addr: "a:1", ID: "id-a"}}},
 				{First: 8192, Last: slots.Count - 1, Nodes: []slots.NodeAddr{{Addr: "b:1", ID: "id-b"}}},
-			}, slots.NodesReply{Epochs: map[string]uint64{"id-a": 1, "id-b": 2}}, "id-a")
+			}, map[string]uint64{"id-a": 1, "id-b": 2}, "id-a")
 			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled)), "no map is in use")
 			c.use(v)
 			err := c.admit(asPrimary, test.addr, []byte(test.id))

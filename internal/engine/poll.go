@@ -23,9 +23,8 @@ type refresher struct {
 	failing map[string]time.Time // since when the server at an address has given no map of ours
 
 	// What the log was told of.
-	strange map[string]string   // why the maps of servers are not used
-	skipped map[slots.Skip]bool // nodes that are left out of maps
-	since   time.Time           // since when refreshes fail; zero: the last one has succeeded
+	strange map[string]string // why the maps of servers are not used
+	since   time.Time         // since when refreshes fail; zero: the last one has succeeded
 	failed  guard.Throttle
 	moved   guard.Throttle
 	told    *topology // the last map whose changes it was told of
@@ -276,7 +275,6 @@ func (p *polling) count(a asked) bool {
 		}
 	}
 	p.Answers = append(p.Answers, a.Answer)
-	p.logSkips(a.Addr, a.Map.Skips)
 	why := p.Stranger(a.Answer)
 	p.logStranger(a.Addr, why)
 	if why != "" {

@@ -29,7 +29,6 @@ var (
 	RefreshFailed    = define(slog.LevelWarn, "refresh failed", "failures", "error")
 	RefreshSucceeded = define(slog.LevelInfo, "refresh succeeded again", "after")
 	MapNotUsed       = define(slog.LevelWarn, "a server's map of the slots is not used", "addr", "reason")
-	NodeLeftOut      = define(slog.LevelWarn, "a node is left out of the map of the slots", "node", "reason", "told_by")
 	NotReady         = define(slog.LevelInfo, "no server is ready yet", "error")
 
 	Panicked = define(slog.LevelError, "callback panicked", "callback", "panic", "stack")

@@ -26,10 +26,10 @@ var slotmap = []promise{
 	}},
 	{"what cannot be read of a map costs only itself", []mutant{
 		{fault: "map: what AddrMap returns for one node costs all of them", at: "internal/source.Nodes.place",
-			by: becomes("return nil, errors.New(f.wrong)", "skips", "Primary"), tests: "./cluster TestAddrMapHasNoAddressForANode"},
-		{fault: "map: the replica of a primary that is left out takes its slots", at: "internal/slots.slotsParser.slotRange",
-			by: never("append", "missing"), tests: "./internal/slots TestOddRowCostsItself"},
-		{fault: "map: a node that speaks TLS only is dialled at port 0", at: "internal/slots.slotsParser.node",
+			by: becomes("return nil, f.err", "skips"), tests: "./cluster TestAddrMapKnowsOnlySomeNodes"},
+		{fault: "map: the replica of a primary that is left out takes its slots", at: "internal/slots.Range.parse",
+			by: never("i == 0"), tests: "./internal/slots TestNodesWithoutAnAddress"},
+		{fault: "map: a node that speaks TLS only is dialled at port 0", at: "internal/slots.parseNode",
 			by: never("port"), tests: "./cluster TestOddNodeOfAMap"},
 	}},
 	{"each failure asks for a new map, and nothing else does", []mutant{

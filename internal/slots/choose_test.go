@@ -21,7 +21,7 @@ func told(t testing.TB, claims ...string) *Map {
 		return m
 	}
 	var ranges []Range
-	n := NodesReply{Epochs: make(map[string]uint64)}
+	epochs := make(map[string]uint64)
 	for _, c := range claims {
 		var name string
 		var first, last uint16
@@ -31,10 +31,10 @@ func told(t testing.TB, claims ...string) *Map {
 		addr, id := nodeOf(name)
 		ranges = append(ranges, Range{First: first, Last: last, Nodes: []NodeAddr{{Addr: addr, ID: id}}})
 		if epoch > 0 {
-			n.Epochs[id] = epoch
+			epochs[id] = epoch
 		}
 	}
-	return NewMap(ranges, n, "")
+	return NewMap(ranges, epochs, "")
 }
 
 // nodeOf returns the address and the ID of a node of told.
@@ -271,7 +271,7 @@ func TestNamed(t *testing.T) {
 		for i := 0; i < len(pairs); i += 2 {
 			ranges = append(ranges, Range{First: uint16(i), Last: uint16(i), Nodes: []NodeAddr{{Addr: pairs[i], ID: pairs[i+1]}}})
 		}
-		return NewMap(ranges, NodesReply{}, "")
+		return NewMap(ranges, nil, "")
 	}
 	for name, test := range map[string]struct {
 		use, said *Map

@@ -16,7 +16,7 @@ func TestAdmitsSharedAddress(t *testing.T) {
 	v := NewMap([]Range{
 		{First: 0, Last: 99, Nodes: []NodeAddr{at("s:1", "p"), at("s:1", "r"), at("t:1", "q")}},
 		{First: 100, Last: 199, Nodes: []NodeAddr{at("u:1", "o"), at("u:1", "")}},
-	}, NodesReply{Epochs: map[string]uint64{"p": 1, "idle": 1}}, "")
+	}, map[string]uint64{"p": 1, "idle": 1}, "")
 	for name, test := range map[string]struct {
 		primary  bool
 		addr, id string

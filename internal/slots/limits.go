@@ -2,15 +2,14 @@ package slots
 
 // The limits of what a server may tell of its cluster.
 const (
-	// maxServers bounds the nodes of one range of slots, and the replicas or Sentinels that a
-	// Sentinel tells of. A cluster has at most 1,000 nodes by the advice of the specification.
+	// maxServers bounds the nodes of one range of slots. A cluster has at most 1,000 nodes by the advice
+	// of the specification.
 	maxServers = 1024
 
 	// maxNodes bounds how many nodes ParseNodes reads: as many as there are slots for primaries.
 	maxNodes = 16 << 10
 
-	// maxFields bounds the fields of a node in CLUSTER SLOTS, which has four, and of an
-	// instance that a Sentinel tells of; Redis 8 has about 40.
+	// maxFields bounds the fields of a node in CLUSTER SLOTS, which has four.
 	maxFields = 128
 )
 

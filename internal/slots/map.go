@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/redislanes/redislanes"
 )
 
 // A Map is which node owns which slot, by what servers have told. It does not change once it is
@@ -33,14 +35,14 @@ const (
 
 // NewMap joins what a server replied to CLUSTER SLOTS and CLUSTER NODES, of which it may have told
 // nothing. self is the server's own ID, "" if it does not tell.
-func NewMap(ranges []Range, told NodesReply, self string) *Map {
+func NewMap(ranges []Range, epochs map[string]uint64, self string) *Map {
 	for i := range ranges {
 		if r := &ranges[i]; len(r.Nodes) > 0 {
-			r.Epoch = told.Epochs[r.Nodes[0].ID]
+			r.Epoch = epochs[r.Nodes[0].ID]
 		}
 	}
 	m := newMap(ranges)
-	m.know(told.Epochs)
+	m.know(epochs)
 	m.sure = m.ids[self]
 	return m
 }
@@ -242,4 +244,19 @@ func (m *Map) InUse(addr string) string {
 		return addr
 	}
 	return cmp.Or(m.aliases[addr], addr)
+}
+
+// NoOwnerError is why commands for the slot cannot be sent by the map; there may be no map.
+func (m *Map) NoOwnerError(slot int32) error {
+	if slot < 0 {
+		return fmt.Errorf("no slot is served: %w: %w", redislanes.ErrNoOwner, redislanes.ErrNotSent)
+	}
+	if m != nil {
+		for _, s := range m.Skips {
+			if int32(s.First) <= slot && slot <= int32(s.Last) {
+				return fmt.Errorf("slot %d: %w: its primary is left out of the map, %s: %w", slot, redislanes.ErrNoOwner, s.Why, redislanes.ErrNotSent)
+			}
+		}
+	}
+	return fmt.Errorf("slot %d: %w: %w", slot, redislanes.ErrNoOwner, redislanes.ErrNotSent)
 }

@@ -31,94 +31,87 @@ type NodeAddr struct {
 	Dialled bool   // the server did not tell the host: it is the one that was asked
 }
 
+// A Skip is a range of slots that has no owner because its primary has no address that can be dialled.
+type Skip struct {
+	First, Last uint16
+	Why         string
+}
+
 // ParseSlots reads the reply to CLUSTER SLOTS, in the form of the command's documentation. asked
 // is the host:port of the server that replied, or the path of its unix socket. Its host, or the
 // path, is used where a node's endpoint is NULL or empty, or is "?" and the metadata has no IP.
 //
-// A row that cannot be used, a range of slots or a node, is skipped and reported; the others
-// are used. If the node is the primary, its range has no nodes. Only a reply that is no array is
-// an error. ParseSlots allocates in proportion to the reply, whatever sizes that claims.
-func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
+// A replica without an address that can be dialled is left out. If a primary has none, its range has
+// no nodes. ParseSlots allocates in proportion to the reply, whatever sizes that claims.
+func ParseSlots(reply []byte, asked string) (ranges []Range, skips []Skip, err error) {
 	rows, ok := resp.Array(reply)
 	if !ok || len(rows) > Count {
-		return nil, nil, fmt.Errorf("CLUSTER SLOTS reply: want an array of slot ranges, got %s", shown(reply))
+		return nil, nil, unreadable("an array of slot ranges", reply)
 	}
-	p := slotsParser{asked: asked}
-	ranges := make([]Range, 0, len(rows))
-	for _, row := range rows {
-		if r, ok := p.slotRange(row); ok {
-			ranges = append(ranges, r)
+	ranges = make([]Range, len(rows))
+	for i, row := range rows {
+		why, err := ranges[i].parse(row, asked)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why != "" {
+			skips = append(skips, Skip{ranges[i].First, ranges[i].Last, why})
 		}
 	}
-	return ranges, p.skips, nil
+	return ranges, skips, nil
 }
 
-type slotsParser struct {
-	asked string
-	skips []Skip
+func unreadable(want string, got []byte) error {
+	return fmt.Errorf("CLUSTER SLOTS reply: want %s, got %s", want, strconv.QuoteToASCII(string(got[:min(len(got), maxShown)])))
 }
 
-// slotRange reads [first, last, node...]. It reports whether the range can be used.
-func (p *slotsParser) slotRange(row []byte) (r Range, ok bool) {
+// parse reads [first, last, node...]. why says why the primary is left out.
+func (r *Range) parse(row []byte, asked string) (why string, err error) {
 	cells, ok := resp.Array(row)
 	if !ok || len(cells) < 2 || len(cells) > 2+maxServers {
-		return p.skipRange("a slot range of first, last and nodes", row)
+		return "", unreadable("a slot range of first, last and nodes", row)
 	}
 	first, ok := integer(cells[0], 0, Count-1)
-	if !ok {
-		return p.skipRange("the first slot of a range", cells[0])
-	}
-	last, ok := integer(cells[1], first, Count-1)
-	if !ok {
-		return p.skipRange("the last slot of a range", cells[1])
+	last, ordered := integer(cells[1], first, Count-1)
+	if !ok || !ordered {
+		return "", unreadable("a slot range of first, last and nodes", row)
 	}
 	r.First, r.Last = uint16(first), uint16(last)
 	for i, cell := range cells[2:] {
-		node, missing := p.node(cell)
+		node, why, err := parseNode(cell, asked)
 		switch {
-		case missing.Reason == "":
+		case err != nil:
+			return "", err
+		case why == "":
 			r.Nodes = append(r.Nodes, node)
-			continue
 		case i == 0:
-			missing.First, missing.Last, missing.Primary = r.First, r.Last, true
-		}
-		if p.skips = append(p.skips, missing); i == 0 {
-			break // a replica must not be taken for the primary
+			return why, nil // a replica must not be taken for the primary
 		}
 	}
-	return r, true
+	return "", nil
 }
 
-func (p *slotsParser) skipRange(want string, got []byte) (Range, bool) {
-	p.skips = append(p.skips, Skip{Node: "a range of slots", Reason: unreadable(want, got)})
-	return Range{}, false
-}
-
-// node reads [endpoint, port, id, metadata, ...], or says why the node is skipped.
-func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
+// parseNode reads [endpoint, port, id, metadata, ...]. why says why the node's address cannot be dialled.
+func parseNode(row []byte, asked string) (node NodeAddr, why string, err error) {
 	cells, ok := resp.Array(row)
 	if !ok || len(cells) < 2 || len(cells) > maxFields {
-		return node, Skip{Node: nodeName(nil, 0, nil), Reason: unreadable("a node of endpoint, port and ID", row)}
+		return node, "", unreadable("a node of endpoint, port and ID", row)
 	}
+	host, named := Text(cells[0])
+	port, numbered := integer(cells[1], 0, 65535)
 	var id []byte
-	var told metadata
-	host, ok := Text(cells[0])
-	if !ok {
-		return node, Skip{Node: nodeName(nil, 0, nil), Reason: unreadable("an endpoint", cells[0])}
-	}
-	port, ok := integer(cells[1], 0, 65535)
-	if !ok {
-		return node, Skip{Node: nodeName(host, 0, nil), Reason: unreadable("a port from 0 to 65535", cells[1])}
-	}
+	known := true
 	if len(cells) > 2 {
-		if id, ok = Text(cells[2]); !ok {
-			return node, Skip{Node: nodeName(host, port, nil), Reason: unreadable("a node ID", cells[2])}
-		}
+		id, known = Text(cells[2])
 	}
+	if !named || !numbered || !known {
+		return node, "", unreadable("a node of endpoint, port and ID", row)
+	}
+	var told metadata
 	if len(cells) > 3 {
 		told = metadataOf(cells[3])
 	}
-	name := nodeName(host, port, id)
+	name := Printable(fmt.Sprintf("%s (ID %s)", net.JoinHostPort(string(host), strconv.Itoa(port)), id))
 	nameless := len(host) == 0 || string(host) == "?"
 	// NULL asks for the host that was asked even though the metadata has an
 	// IP, since that may be hidden behind a load balancer.
@@ -127,15 +120,15 @@ func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
 	}
 	if !nameless {
 		if host, ok = UsableHost(host); !ok {
-			return node, Skip{Node: name, Reason: unusableHost}
+			return node, name + ": its host is neither a name nor an IP address", nil
 		}
 	}
 	if port == 0 {
-		return node, Skip{Node: name, Reason: portZero}
+		return node, name + ": its port is 0: it speaks TLS only, set Config.Dialer.TLS (with TLS: it speaks plain TCP only)", nil
 	}
 	node = NodeAddr{ID: string(id), Zone: string(told.zone)}
-	node.Addr, node.Dialled = joinAddr(host, port, p.asked)
-	return node, Skip{}
+	node.Addr, node.Dialled = joinAddr(host, port, asked)
+	return node, "", nil
 }
 
 // metadata is the part of a node's metadata that is used.
@@ -218,4 +211,33 @@ func UsableHost(host []byte) ([]byte, bool) {
 	}
 	ok := len(host) > 0 && len(host) <= maxHostLength && utf8.Valid(host) && !bytes.ContainsFunc(host, odd)
 	return host, ok
+}
+
+// Printable returns what a server wrote for logs and errors.
+func Printable(s string) string {
+	q := strconv.QuoteToGraphic(s[:min(len(s), maxPrinted)])
+	return q[1 : len(q)-1]
+}
+
+// ParseNodes reads the config epochs in a RESP2 or RESP3 reply to CLUSTER NODES, by node ID. Replicas have that
+// of their primary. It returns nil if the reply tells none. A line is
+//
+//	<id> <ip:port@cport,hostname> <flags> <primary> <ping> <pong> <config epoch> <link> <slots>...
+//
+// (documentation of the command). A line that does not parse is skipped.
+func ParseNodes(reply []byte) map[string]uint64 {
+	text, _ := Text(reply)
+	epochs := make(map[string]uint64)
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line[:min(len(line), maxNodeLine)])
+		const id, epoch, needed = 0, 6, 8
+		if len(fields) < needed {
+			continue
+		}
+		n, err := strconv.ParseUint(string(fields[epoch]), 10, 64)
+		if err == nil && len(epochs) < maxNodes {
+			epochs[string(fields[id])] = n
+		}
+	}
+	return epochs
 }

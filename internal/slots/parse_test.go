@@ -135,69 +135,51 @@ func TestParseSlotsErrors(t *testing.T) {
 		_, _, err := ParseSlots([]byte(reply), "asked:7000")
 		assert.ErrorContains(t, err, "CLUSTER SLOTS reply: want an array of slot ranges, got ", "%.50q", reply)
 	}
+	for _, odd := range []string{
+		"*1\r\n:1\r\n", ":1\r\n", "_\r\n", "*2\r\n:5\r\n:4\r\n", "*2\r\n:0\r\n:16384\r\n", "*2\r\n:-1\r\n:3\r\n", "*2\r\n+1\r\n:3\r\n",
+		"*1027\r\n:1\r\n:2\r\n" + strings.Repeat("*2\r\n+a\r\n:1\r\n", 1025),
+	} {
+		_, _, err := ParseSlots([]byte("*1\r\n"+odd), "asked:7000")
+		assert.ErrorContains(t, err, "want a slot range of first, last and nodes, got ", "%.50q", odd)
+	}
+	for _, odd := range []string{
+		"*2\r\n+h\r\n:65536\r\n", "*2\r\n+h\r\n:-1\r\n", "*2\r\n+h\r\n+one\r\n", "*2\r\n:1\r\n:1\r\n", "*3\r\n+h\r\n:1\r\n:1\r\n",
+		"+x\r\n", "*-1\r\n", "*1\r\n+x\r\n", "-ERR no\r\n",
+	} {
+		_, _, err := ParseSlots([]byte(node(odd)), "asked:7000")
+		assert.ErrorContains(t, err, "want a node of endpoint, port and ID, got ", "%.50q", odd)
+	}
 	_, _, err := ParseSlots([]byte("+OK\r\n"), "asked:7000")
 	assert.EqualError(t, err, `CLUSTER SLOTS reply: want an array of slot ranges, got "+OK\r\n"`)
 }
 
-// TestOddRowCostsItself: the rows before and behind it are used. The slots of a primary
-// that is skipped have no owner, whatever replicas there are.
-func TestOddRowCostsItself(t *testing.T) {
+// TestNodesWithoutAnAddress: the others are used. The slots of a primary without an address have no
+// owner, whatever replicas there are.
+func TestNodesWithoutAnAddress(t *testing.T) {
 	t.Parallel()
 	const nodeA, nodeB = "*3\r\n+a\r\n:1\r\n+x\r\n", "*3\r\n+b\r\n:2\r\n+y\r\n"
 	a, b := NodeAddr{Addr: "a:1", ID: "x"}, NodeAddr{Addr: "b:2", ID: "y"}
-	for name, test := range map[string]struct{ odd, node, reason string }{
-		"port 0":                   {"*3\r\n+h\r\n:0\r\n+z\r\n", "h:0 (ID z)", "its port is 0"},
-		"port 0, no endpoint":      {"*3\r\n$-1\r\n:0\r\n+z\r\n", "without an address (ID z)", "its port is 0"},
-		"port 0, unknown":          {"*3\r\n+?\r\n:0\r\n+z\r\n", "?:0 (ID z)", "its port is 0"},
-		"port too large":           {"*2\r\n+h\r\n:65536\r\n", "h:0", "want a port from 0 to 65535"},
-		"port below 0":             {"*2\r\n+h\r\n:-1\r\n", "h:0", "want a port"},
-		"port in words":            {"*2\r\n+h\r\n+one\r\n", "h:0", "want a port"},
-		"line feed in the host":    {"*2\r\n$3\r\na\nb\r\n:1\r\n", `a\nb:1`, "its host is neither"},
-		"blank in the host":        {"*2\r\n+a b\r\n:1\r\n", "a b:1", "its host is neither"},
-		"path for a host":          {"*2\r\n+/tmp/s\r\n:1\r\n", "/tmp/s:1", "its host is neither"},
-		"host that is no UTF-8":    {"*2\r\n+\xff\r\n:1\r\n", `\xff:1`, "its host is neither"},
-		"brackets without a host":  {"*2\r\n+[]\r\n:1\r\n", "[]:1", "its host is neither"},
-		"endless host":             {"*2\r\n+" + strings.Repeat("h", 256) + "\r\n:1\r\n", strings.Repeat("h", maxPrinted), "its host is neither"},
-		"number for a host":        {"*2\r\n:1\r\n:1\r\n", "without an address", "want an endpoint"},
-		"number for an ID":         {"*3\r\n+h\r\n:1\r\n:1\r\n", "h:1", "want a node ID"},
-		"no node":                  {"+x\r\n", "without an address", "want a node"},
-		"null":                     {"*-1\r\n", "without an address", "want a node"},
-		"half a node":              {"*1\r\n+x\r\n", "without an address", "want a node"},
-		"error":                    {"-ERR no\r\n", "without an address", "want a node"},
-		"text for metadata's name": {"*4\r\n+?\r\n:0\r\n+z\r\n*1\r\n=5\r\ntxt:a\r\n", "?:0 (ID z)", "its port is 0"},
+	for odd, why := range map[string]string{
+		"*3\r\n+h\r\n:0\r\n+z\r\n":                          "h:0 (ID z): its port is 0",
+		"*3\r\n$-1\r\n:0\r\n+z\r\n":                         ":0 (ID z): its port is 0",
+		"*4\r\n+?\r\n:0\r\n+z\r\n*1\r\n=5\r\ntxt:a\r\n":     "?:0 (ID z): its port is 0",
+		"*2\r\n$3\r\na\nb\r\n:1\r\n":                        `a\nb:1 (ID ): its host is neither`,
+		"*2\r\n+a b\r\n:1\r\n":                              "its host is neither",
+		"*2\r\n+/tmp/s\r\n:1\r\n":                           "its host is neither",
+		"*2\r\n+\xff\r\n:1\r\n":                             "its host is neither",
+		"*2\r\n+[]\r\n:1\r\n":                               "its host is neither",
+		"*2\r\n+" + strings.Repeat("h", 256) + "\r\n:1\r\n": "its host is neither",
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			reply := "*3\r\n" + // a replica, a primary, and a range of its own
-				"*5\r\n:0\r\n:5\r\n" + nodeA + test.odd + nodeB +
-				"*4\r\n:6\r\n:9\r\n" + test.odd + nodeB +
-				"*3\r\n:10\r\n:16383\r\n" + nodeB
-			ranges, skips, err := ParseSlots([]byte(reply), "asked:7000")
-			require.NoError(t, err)
-			assert.Equal(t, []Range{{First: 0, Last: 5, Nodes: []NodeAddr{a, b}}, {First: 6, Last: 9, Nodes: nil}, {First: 10, Last: 16383, Nodes: []NodeAddr{b}}}, ranges)
-			require.Len(t, skips, 2)
-			assert.False(t, skips[0].Primary)
-			assert.True(t, skips[1].Primary)
-			assert.Equal(t, uint16(6), skips[1].First)
-			assert.Equal(t, uint16(9), skips[1].Last)
-			for _, s := range skips {
-				assert.Equal(t, test.node, s.Node)
-				assert.Contains(t, s.Reason, test.reason)
-				assert.NotContains(t, s.Reason, "byte", "it would differ from reply to reply")
-			}
-		})
-	}
-	for name, odd := range map[string]string{
-		"one number": "*1\r\n:1\r\n", "no array": ":1\r\n", "null": "_\r\n",
-		"last before first": "*2\r\n:5\r\n:4\r\n", "slot too large": "*2\r\n:0\r\n:16384\r\n",
-		"slot below 0": "*2\r\n:-1\r\n:3\r\n", "slot in words": "*2\r\n+1\r\n:3\r\n",
-		"too many nodes": "*1027\r\n:1\r\n:2\r\n" + strings.Repeat(nodeA, 1025),
-	} {
-		good := "*3\r\n:0\r\n:5\r\n" + nodeA
-		ranges, skips, err := ParseSlots([]byte("*3\r\n"+good+odd+good), "asked:7000")
-		require.NoError(t, err, name)
-		assert.Equal(t, []Range{{First: 0, Last: 5, Nodes: []NodeAddr{a}}, {First: 0, Last: 5, Nodes: []NodeAddr{a}}}, ranges, name)
-		assert.Len(t, skips, 1, name)
+		reply := "*3\r\n" + // a replica, a primary, and a range of its own
+			"*5\r\n:0\r\n:5\r\n" + nodeA + odd + nodeB +
+			"*4\r\n:6\r\n:9\r\n" + odd + nodeB +
+			"*3\r\n:10\r\n:16383\r\n" + nodeB
+		ranges, skips, err := ParseSlots([]byte(reply), "asked:7000")
+		require.NoError(t, err)
+		assert.Equal(t, []Range{{First: 0, Last: 5, Nodes: []NodeAddr{a, b}}, {First: 6, Last: 9, Nodes: nil}, {First: 10, Last: 16383, Nodes: []NodeAddr{b}}}, ranges)
+		require.Len(t, skips, 1)
+		assert.Equal(t, []uint16{6, 9}, []uint16{skips[0].First, skips[0].Last})
+		assert.Contains(t, skips[0].Why, why)
 	}
 }
 
@@ -252,4 +234,22 @@ func FuzzParseSlots(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestParseNodes(t *testing.T) {
+	t.Parallel()
+	const text = "b9 10.0.0.2:7000@17000,h.example slave a1 0 1 7 connected\n" +
+		"abc\na b c d e f -1 h\na b c d e f g h\n" +
+		"a1 10.0.0.1:7000@17000 myself,master - 0 0 7 connected 0-5460 [93-<-c3]\n" +
+		"c3 :0@0 master,fail,noaddr - 1 1 3 disconnected 5461-16383\n"
+	want := map[string]uint64{"a1": 7, "b9": 7, "c3": 3}
+	for _, reply := range []string{
+		fmt.Sprintf("$%d\r\n%s\r\n", len(text), text),
+		fmt.Sprintf("=%d\r\ntxt:%s\r\n", len(text)+4, text),
+	} {
+		assert.Equal(t, want, ParseNodes([]byte(reply)))
+	}
+	for _, reply := range []string{"", "$-1\r\n", "_\r\n", ":1\r\n", "*0\r\n", "-ERR no\r\n"} {
+		assert.Empty(t, ParseNodes([]byte(reply)), "%q", reply)
+	}
 }

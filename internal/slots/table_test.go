@@ -54,7 +54,7 @@ func TestSettle(t *testing.T) {
 		{"a failover", []Range{part(5, 16383, "b1", "b")}, "b1", "b"},
 		{"no replicas", []Range{part(0, 99, "c"), part(100, 16383, "b1")}, "b1", ""},
 	} {
-		now := NewTable(NewMap(step.ranges, NodesReply{}, ""), find)
+		now := NewTable(NewMap(step.ranges, nil, ""), find)
 		now.Settle(before)
 		require.Equal(t, step.home, now.Primary(NoKey).addr, step.name)
 		if step.replica == "" {
@@ -107,7 +107,7 @@ func TestReplicaOfASlot(t *testing.T) {
 		for _, addr := range replicas {
 			r.Nodes = append(r.Nodes, NodeAddr{Addr: addr})
 		}
-		return NewTable(NewMap([]Range{r}, NodesReply{}, ""), find)
+		return NewTable(NewMap([]Range{r}, nil, ""), find)
 	}
 	one, other := told("a", "b", "c"), told("c", "a", "b")
 	share := map[string]int{}
@@ -142,7 +142,7 @@ func TestSlowReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			nodes := map[string]*server{"p": {addr: "p"}, "a": {addr: "a", took: c.took[0]}, "b": {addr: "b", took: c.took[1]}, "c": {addr: "c", took: c.took[2]}}
 			r := Range{First: 0, Last: Count - 1, Nodes: []NodeAddr{{Addr: "p"}, {Addr: "a", Near: true}, {Addr: "b", Near: true}, {Addr: "c"}}}
-			table := NewTable(NewMap([]Range{r}, NodesReply{}, ""), func(addr string) *server { return nodes[addr] })
+			table := NewTable(NewMap([]Range{r}, nil, ""), func(addr string) *server { return nodes[addr] })
 			var avoid []*server
 			if c.avoid {
 				avoid = append(avoid, nodes["b"])

@@ -61,24 +61,21 @@ func (s Cluster) mapOf(addr, id string, replies [][]byte) (*slots.Map, error) {
 	ranges, skips, err := slots.ParseSlots(replies[0], addr)
 	if err == nil {
 		var more []slots.Skip
-		if more, err = s.place(ranges); err != nil {
-			return nil, err
-		}
+		more, err = s.place(ranges)
 		skips = append(skips, more...)
 	}
 	usable := slices.ContainsFunc(ranges, func(r slots.Range) bool { return len(r.Nodes) > 0 })
 	switch {
 	case err == nil && !usable && len(skips) > 0:
-		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", skips[0].Node, skips[0].Reason)
+		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first: %s", skips[0].Why)
 	case err == nil && len(ranges) == 0:
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
 		return nil, &cause.Map{Addr: addr, Reason: err.Error()}
 	}
-	told, _ := slots.ParseNodes(replies[1])
-	m := slots.NewMap(ranges, told, id)
-	m.Skips = append(skips, told.Skips...)
+	m := slots.NewMap(ranges, slots.ParseNodes(replies[1]), id)
+	m.Skips = skips
 	return m, nil
 }
 

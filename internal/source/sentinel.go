@@ -62,24 +62,18 @@ func (s Sentinel) mapOf(a slots.Answer, replies [][]byte) (*slots.Map, error) {
 	if err != nil {
 		return nil, &cause.Map{Addr: a.Addr, Reason: s.refused(replies[0], err)}
 	}
-	to, wrong, err := s.Translate(primary.addr)
-	switch {
-	case err != nil:
-		return nil, err
-	case wrong != "":
-		return nil, errors.New(wrong)
-	}
-	replicas, skips, err := s.instances(replies[2]) // without them there are only fewer to read from
+	to, err := s.Translate(primary.addr)
 	if err != nil {
 		return nil, err
 	}
-	others, more, err := s.instances(replies[3])
-	if err != nil {
-		return nil, err
+	var replicas []string
+	for _, i := range s.instances(replies[2]) { // without them there are only fewer to read from
+		if !i.gone() && i.addr != to {
+			replicas = append(replicas, i.addr)
+		}
 	}
-	replicas = slices.DeleteFunc(replicas, func(i instance) bool { return i.gone() || i.addr == to })
 	tellers, ids := []string{a.Addr}, []string{a.ID}
-	for _, i := range others {
+	for _, i := range s.instances(replies[3]) {
 		if ids = append(ids, i.id); !slices.Contains(tellers, i.addr) {
 			tellers = append(tellers, i.addr)
 		}
@@ -87,35 +81,19 @@ func (s Sentinel) mapOf(a slots.Answer, replies [][]byte) (*slots.Map, error) {
 	if slices.Contains(ids, "") {
 		ids = nil // nothing follows from some of them
 	}
-	m := slots.Watch(primary.epoch+1, to, addrsOf(replicas), tellers, ids)
-	m.Skips = slices.Concat(skips, more)
-	return m, nil
+	return slots.Watch(primary.epoch+1, to, replicas, tellers, ids), nil
 }
 
-// instances reads the servers or Sentinels in a reply, and translates their addresses. One that cannot be
-// used is skipped.
-func (s Sentinel) instances(reply []byte) (usable []instance, skips []slots.Skip, err error) {
-	all, skips, _ := parseInstances(reply)
-	for _, i := range all {
-		to, wrong, err := s.Translate(i.addr)
-		if err != nil {
-			return nil, nil, err
+// instances reads the servers or Sentinels in a reply, and translates their addresses. One without an
+// address is left out.
+func (s Sentinel) instances(reply []byte) (usable []instance) {
+	for _, i := range parseInstances(reply) {
+		var err error
+		if i.addr, err = s.Translate(i.addr); err == nil {
+			usable = append(usable, i)
 		}
-		if wrong != "" {
-			skips = append(skips, slots.Skip{Node: slots.Printable(i.addr), Reason: wrong})
-			continue
-		}
-		i.addr = to
-		usable = append(usable, i)
 	}
-	return usable, skips, nil
-}
-
-func addrsOf(instances []instance) (addrs []string) {
-	for _, i := range instances {
-		addrs = append(addrs, i.addr)
-	}
-	return addrs
+	return usable
 }
 
 // verify fails unless the server at the address says that it is a primary.

@@ -50,51 +50,37 @@ func parsePrimary(addr, master []byte) (primary instance, err error) {
 	if primary.addr, err = instanceAddr(host, port); err != nil {
 		return primary, err
 	}
-	if told, ok := instanceOf(master); ok {
-		primary.epoch = told.epoch
-	}
+	told, _ := instanceOf(master)
+	primary.epoch = told.epoch
 	return primary, nil
 }
 
-// parseInstances reads the reply to SENTINEL REPLICAS or SENTINELS. A row that cannot be used is skipped.
-func parseInstances(reply []byte) (list []instance, skips []slots.Skip, err error) {
+// parseInstances reads the reply to SENTINEL REPLICAS or SENTINELS. A row that cannot be used is left out.
+func parseInstances(reply []byte) (list []instance) {
 	rows, ok := resp.Array(reply)
 	if !ok || len(rows) > maxInstances {
-		return nil, nil, errSentinelReply
+		return nil
 	}
 	for _, row := range rows {
-		told, ok := instanceOf(row)
-		if ok {
-			told.addr, err = instanceAddr(told.host, told.port)
+		if i, err := instanceOf(row); err == nil {
+			list = append(list, i)
 		}
-		if !ok || err != nil {
-			name := slots.Printable(net.JoinHostPort(string(told.host), string(told.port)))
-			skips = append(skips, slots.Skip{Node: name, Reason: "its row in the reply to SENTINEL cannot be used"})
-			continue
-		}
-		list = append(list, told.instance)
 	}
-	return list, skips, nil
+	return list
 }
 
-// An instanceRow is an instance as a Sentinel tells of it. Nobody has looked at its address yet.
-type instanceRow struct {
-	instance
-	host, port []byte
-}
-
-// instanceOf reads names and values, in an array or a map. Host and port are part of the reply.
-func instanceOf(row []byte) (told instanceRow, ok bool) {
+// instanceOf reads names and values, in an array or a map. If only the address is none, the rest is there.
+func instanceOf(row []byte) (i instance, err error) {
 	fields, ok := resp.Map(row)
 	if !ok || len(fields) > maxFields {
-		return told, false
+		return i, errSentinelReply
 	}
 	value := func(name string) []byte { s, _ := slots.Text(fields[name]); return s }
-	told.host, told.port = value("ip"), value("port")
-	told.id = string(value("runid"))
-	told.flags = strings.Split(string(value("flags")), ",")
-	told.epoch, _ = strconv.ParseUint(string(value("config-epoch")), 10, 64)
-	return told, true
+	i.id = string(value("runid"))
+	i.flags = strings.Split(string(value("flags")), ",")
+	i.epoch, _ = strconv.ParseUint(string(value("config-epoch")), 10, 64)
+	i.addr, err = instanceAddr(value("ip"), value("port"))
+	return i, err
 }
 
 func instanceAddr(host, port []byte) (string, error) {

@@ -3,6 +3,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ type Source interface {
 	Purpose(replica bool, admit func(addr string, reply []byte) error) wire.Purpose
 
 	// Translate returns the address to dial for one that a server names, see [Nodes.Translate].
-	Translate(addr string) (to, wrong string, err error)
+	Translate(addr string) (to string, err error)
 }
 
 // Nodes are the settings for the nodes of a map.
@@ -95,29 +96,27 @@ func exchange(ctx context.Context, to wire.Submitter, questions [][]string) ([][
 	return replies, nil
 }
 
-// Translate asks AddrMap, which is a user's function, for an address that a server names. wrong says
-// why what it returned is no address. That may hold a password, which wrong does not show. The error is
-// a panic.
-func (n Nodes) Translate(addr string) (to, wrong string, err error) {
+// Translate returns the address to dial for one that a server names. AddrMap, a user's function, may have
+// none, or panic. What it returns may hold a password, which the error does not show.
+func (n Nodes) Translate(addr string) (to string, err error) {
 	if n.AddrMap == nil {
-		return addr, "", nil
+		return addr, nil
 	}
 	defer guard.Catch("Config.AddrMap", &err)
-	if to = n.AddrMap(addr); to != addr {
-		if bad := CheckAddr(to); bad != nil {
-			return "", fmt.Sprintf("Config.AddrMap returned for %s what cannot be dialled: %v", addr, bad), nil
-		}
+	if to = n.AddrMap(addr); to != addr && CheckAddr(to) != nil {
+		return "", fmt.Errorf("Config.AddrMap has no address for %s", slots.Printable(addr))
 	}
-	return to, "", nil
+	return to, nil
 }
 
 // place translates the addresses of nodes that a server has told, and notes which of the nodes are in the
-// client's zone. A node without an address is skipped, and with a primary its slots. Each node is looked
-// at once, although it may be in thousands of ranges.
+// client's zone. A node without an address is left out, and with a primary its slots. Each node is looked
+// at once, although it may be in thousands of ranges. The error is a panic in ZoneOf, a user's function.
 func (n Nodes) place(ranges []slots.Range) (skips []slots.Skip, err error) {
+	defer guard.Catch("Config.ZoneOf", &err)
 	type found struct {
-		to, wrong string
-		near      bool
+		slots.NodeAddr
+		err error
 	}
 	known := make(map[slots.NodeAddr]found)
 	for k := range ranges {
@@ -126,44 +125,31 @@ func (n Nodes) place(ranges []slots.Range) (skips []slots.Skip, err error) {
 		for i, node := range r.Nodes {
 			f, ok := known[node]
 			if !ok {
-				if f.to = node.Addr; !node.Dialled {
-					f.to, f.wrong, err = n.Translate(node.Addr)
+				f.NodeAddr = node
+				if !node.Dialled {
+					f.Addr, f.err = n.Translate(node.Addr)
 				}
-				if err == nil && f.wrong == "" && n.Zone != "" {
-					f.near, err = n.isNear(f.to, node.Zone)
-				}
-				if err != nil {
-					return nil, err
-				}
+				f.Near = f.err == nil && n.Zone != "" && n.Zone == n.zoneOf(f.NodeAddr)
 				known[node] = f
 			}
-			if f.wrong != "" {
-				skips = append(skips, slots.Skip{Node: slots.Printable(node.Addr), Reason: f.wrong, Primary: i == 0, First: r.First, Last: r.Last})
-				if i == 0 {
-					break // a replica must not be taken for the primary
-				}
-				continue
+			if f.err == nil {
+				usable = append(usable, f.NodeAddr)
+			} else if i == 0 {
+				skips = append(skips, slots.Skip{First: r.First, Last: r.Last, Why: f.err.Error()})
+				break // a replica must not be taken for the primary
 			}
-			node.Addr, node.Near = f.to, f.near
-			usable = append(usable, node)
 		}
 		r.Nodes = usable
 	}
 	return skips, nil
 }
 
-// isNear reports whether the node is in the client's zone: by ZoneOf, a user's function, or if that does
-// not know, by what the servers tell.
-func (n Nodes) isNear(addr, told string) (near bool, err error) {
-	defer guard.Catch("Config.ZoneOf", &err)
-	zone := ""
+// zoneOf returns the node's zone: by ZoneOf or, if that does not know, as the servers tell.
+func (n Nodes) zoneOf(node slots.NodeAddr) string {
 	if n.ZoneOf != nil {
-		zone = n.ZoneOf(addr)
+		return cmp.Or(n.ZoneOf(node.Addr), node.Zone)
 	}
-	if zone == "" {
-		zone = told
-	}
-	return zone == n.Zone, nil
+	return node.Zone
 }
 
 // CheckAddr returns why the address, host:port or the path of a unix socket, cannot be dialled.
