@@ -41,7 +41,7 @@ func (r Reply) Idempotent() Reply {
 
 // Slow marks a pipeline's command as slow. In a laned pool, slow commands travel on lanes of their
 // own (pool.Laned.SlowLanes) and do not delay other callers. The pipeline's other commands for the
-// same slot travel with it, to keep their order. Commands in [Config.Slow] need no mark. It has
+// same node travel with it. Commands in [Config.Slow] need no mark. It has
 // no effect after Do, or on a Reply of Client.Cmd. It returns r.
 func (r Reply) Slow() Reply {
 	engine.Reply(r).SetSlow(true)
@@ -49,7 +49,7 @@ func (r Reply) Slow() Reply {
 }
 
 // Fast marks a pipeline's command as not slow, such as an LRANGE of a few elements. It has no
-// effect after Do, on a Reply of Client.Cmd, if another command of the pipeline for the same slot
+// effect after Do, on a Reply of Client.Cmd, if another command of the pipeline for the same node
 // is slow, or if 1,000 commands or more go to its node. It returns r.
 func (r Reply) Fast() Reply {
 	engine.Reply(r).SetSlow(false)

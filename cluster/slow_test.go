@@ -202,52 +202,6 @@ func TestLargeTripsTravelSlow(t *testing.T) {
 	}
 }
 
-// TestSlowKeepsTheOrderOfItsSlot: within a request, the commands of a slot that
-// has a slow command run in order, and those of other slots are not held up: a
-// caller that leaves early has their replies.
-func TestSlowKeepsTheOrderOfItsSlot(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false)}, "LRANGE")
-	for _, group := range []cluster.Grouping{cluster.ByNode, cluster.BySlot} {
-		ctx, cancel := context.WithCancel(within(t, 20*time.Second))
-		prefix := group.String()
-		p := pipeline.Config{Group: group}.New(client)
-		keys := redistest.KeysInSlots(6, prefix)
-		list := keys[0]
-		first := p.Cmd("RPUSH", list, "a")
-		var others []pipeline.Reply
-		for _, key := range keys[1:] {
-			others = append(others, p.IncrBy(key, 1))
-		}
-		seen := p.Cmd("LRANGE", list, "0", "-1")
-		second := p.Cmd("RPUSH", list, "b")
-		done := make(chan error, 1)
-		go func() { done <- p.Do(ctx) }()
-		if group == cluster.ByNode {
-			h.wait(t)
-			require.Eventually(t, func() bool { s := stats(client); return s.InFlight == 0 && s.SlowInFlight == 1 },
-				10*time.Second, time.Millisecond)
-			h.let()
-		}
-		require.NoError(t, <-done)
-		for i, reply := range others {
-			n, err := reply.Int()
-			require.NoError(t, err, i)
-			require.EqualValues(t, 1, n)
-		}
-		var got []string
-		require.NoError(t, seen.Into(&got))
-		require.Equal(t, []string{"a"}, got, "behind the first RPUSH and before the second")
-		requireInt(t, 1, first)
-		requireInt(t, 2, second)
-		if group == cluster.ByNode {
-			require.Equal(t, 4, p.Trips(), "one for each node and one for the slow slot")
-		}
-		cancel()
-	}
-}
-
 // TestSlowTotalsAreExact mixes slow and fast commands on the same keys, from
 // many callers, while the servers refuse some for now.
 func TestSlowTotalsAreExact(t *testing.T) {

@@ -306,25 +306,3 @@ func TestOrderWithoutSlots(t *testing.T) {
 		})
 	}
 }
-
-// TestSlowWithoutSlots: commands on a slow command's keys travel with it.
-func TestSlowWithoutSlots(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		order := ""
-		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "SADD" || cmd[0] == "SUNIONSTORE" {
-				order += cmd[0] + " "
-			}
-			return one
-		})
-		w.slots = noCluster
-		client := w.open(t, cluster.Config{})
-		p := pipeline.New(client)
-		p.Cmd("SADD", "a", "m")
-		p.Cmd("SUNIONSTORE", "d", "a", "b")
-		require.NoError(t, p.Do(soon(t, time.Second)))
-		require.Equal(t, "SADD SUNIONSTORE ", order)
-		require.Equal(t, 1, p.Trips())
-	})
-}

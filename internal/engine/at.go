@@ -36,9 +36,8 @@ func (c *Client) Places() (primaries []Place, replicas [][]Place, err error) {
 }
 
 // placeAt gives all commands places on one trip.
-func (r *Request) placeAt(e *execution, at Place, slowLanes bool) []*trip {
+func (r *Request) placeAt(e *execution, at Place) []*trip {
 	t := e.trip(at.node.pool(at.use), r.arena)
-	t.SetSlow(slowLanes && r.slow > 0)
 	for i := range r.bounds {
 		r.addTo(t, i)
 	}

@@ -18,8 +18,6 @@ type Client struct {
 	cfg   Config
 	seeds []string
 
-	slowLanes bool // the pools have lanes for slow commands
-
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
@@ -54,7 +52,7 @@ func init() { turns.Store(rand.Uint32()) }
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
+		stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
 	c.refresher = refresher{client: c, failing: make(map[string]time.Time), strange: make(map[string]string)}
 	c.log = guard.NewLog(cfg.Logger)
 	c.tracer = newTracer(cfg.Trace, c.log)

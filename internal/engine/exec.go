@@ -52,7 +52,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	var trips []*trip
 	placed := true
 	if how.At.node != nil {
-		trips = r.placeAt(e, how.At, c.slowLanes)
+		trips = r.placeAt(e, how.At)
 	} else {
 		trips, placed = e.place(c.topology.Load(), r, how)
 	}
@@ -81,9 +81,6 @@ func (c *Client) prepare(ctx context.Context, r *Request) *execution {
 	clear(r.places)
 	if r.several {
 		r.joinSlots()
-	}
-	if r.slow > 0 && c.slowLanes {
-		r.noteSlowSlots()
 	}
 	if len(r.scripts) > 0 && r.Len() > 1 {
 		r.spellOut()
@@ -121,13 +118,9 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 		home = t.Home()
 	}
 	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, home, len(t.Nodes), how.BySlot)
-	fast := n
-	if len(r.slowSlots) > 0 {
-		fast, n = r.splitSlow(n)
-	}
 	first := e.used
-	for i := range n {
-		e.trip(nil, r.arena).SetSlow(i >= fast)
+	for range n {
+		e.trip(nil, r.arena)
 	}
 	for i, g := range r.groups {
 		if g < 0 {
@@ -148,13 +141,6 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 	}
 	e.observed.nextAttempt(n)
 	return e.trips[first:e.used], placed
-}
-
-// markLarge makes a trip of many commands a slow one.
-func (t *trip) markLarge() {
-	if t.Len() >= largeTrip {
-		t.SetSlow(true)
-	}
 }
 
 // send submits the trips. If they are to go one after the other, it waits for
@@ -192,7 +178,9 @@ func (e *execution) submit(ctx context.Context, trips []*trip) {
 	e.open = true
 	e.call.More(len(trips))
 	for _, t := range trips {
-		t.markLarge()
+		if t.Len() >= largeTrip {
+			t.SetSlow(true)
+		}
 		if t.pool.Submit(&t.Batch) {
 			e.call.Mine(&t.Batch)
 		}

@@ -34,6 +34,9 @@ func (c *Client) AppendOwn(r *Request, buf []byte) error {
 // addTo adds the i-th command to the trip, and notes its place.
 func (r *Request) addTo(t *trip, i int) {
 	r.places[i] = place{trip: t, pos: t.Len()}
+	if r.marks[i]&markSlow != 0 {
+		t.SetSlow(true)
+	}
 	if len(r.parts) == 0 {
 		t.Add(r.bounds[i].from, r.bounds[i].to)
 	}

@@ -49,9 +49,9 @@ func (e *execution) placeOnReplicas(t *topology, r *Request, how How) []*trip {
 // tripTo returns the trip of this attempt, which are those from first on, that the i-th command
 // may join. Commands that go alone join those of their slot only.
 func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How, alone bool) *trip {
-	slow, slot := r.travelsSlow(i), int64(r.slots[i])
+	slot := int64(r.slots[i])
 	for _, t := range e.trips[first:e.used] {
-		if t.pool == p && t.Slow() == slow && t.Alone() == alone && (!how.BySlot && !alone || t.Key() == slot) {
+		if t.pool == p && t.Alone() == alone && (!how.BySlot && !alone || t.Key() == slot) {
 			if t.Key() < 0 {
 				t.SetKey(slot)
 			}
@@ -59,7 +59,6 @@ func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How, 
 		}
 	}
 	t := e.trip(p, r.arena)
-	t.SetSlow(slow)
 	t.SetAlone(alone)
 	t.SetKey(slot)
 	return t

@@ -39,13 +39,10 @@ type Request struct {
 	scripts []script      // of commands that run one by its hash, in their order
 	lastOf  map[int32]int // the last command of each of their slots
 
-	slow      int     // commands that are marked as slow
-	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
-	written   []int32 // slots that commands write to, sorted, each once; only with How.Replicas
+	written []int32 // slots that commands write to, sorted, each once; only with How.Replicas
 
 	grouper slots.Grouper
 	groups  []int32
-	numbers []int32 // of groups, for splitSlow
 
 	began time.Time // when the first command ended that had to be sent again
 	took  time.Duration
@@ -117,7 +114,7 @@ func (r *Request) Reset() {
 	r.own, r.parts = false, r.parts[:0]
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
-	r.marks, r.slow, r.slowSlots, r.several = r.marks[:0], 0, r.slowSlots[:0], false
+	r.marks, r.several = r.marks[:0], false
 	r.written = r.written[:0]
 	r.renew()
 	r.execution.used, r.execution.settled, r.execution.reclaimed, r.execution.table = 0, 0, 0, nil
@@ -195,16 +192,12 @@ func (r *Request) Mark(i int, t command.Traits) {
 }
 
 // SetSlow says of the i-th command whether it is slow. In laned pools that have
-// lanes for slow commands, it travels on one of these, with all other commands of
-// its slot in the request, so that they keep their order.
+// lanes for slow commands, it travels on one of these, with all other commands for
+// its node in the request.
 func (r *Request) SetSlow(i int, slow bool) {
-	if r.marks[i]&markSlow != 0 {
-		r.slow--
-	}
 	r.marks[i] &^= markSlow
 	if slow {
 		r.marks[i] |= markSlow
-		r.slow++
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // Overrides are what a client's settings say: which commands are slow, in upper
@@ -49,49 +48,4 @@ func (o Overrides) apply(c command.Command) command.Traits {
 		return t | command.Slow
 	}
 	return t &^ command.Slow
-}
-
-// noteSlowSlots notes the slots of the commands that are marked as slow. The
-// other commands of these slots must travel with them, in later attempts too: an
-// LRANGE between two RPUSHes on its key must see the first and not the second.
-func (r *Request) noteSlowSlots() {
-	for i, m := range r.marks {
-		if m&markSlow != 0 {
-			r.slowSlots = append(r.slowSlots, r.slots[i])
-		}
-	}
-	slices.Sort(r.slowSlots)
-	r.slowSlots = slices.Compact(r.slowSlots)
-}
-
-// travelsSlow tells whether the i-th command travels on lanes for slow commands.
-func (r *Request) travelsSlow(i int) bool {
-	_, slow := slices.BinarySearch(r.slowSlots, r.slots[i])
-	return slow
-}
-
-// splitSlow takes the commands that travel slow out of the n groups, and makes
-// groups of their own for them, behind the others. Groups that would be empty are
-// left out: a batch without commands never completes. It returns how many groups
-// are left of the fast ones, and how many there are in all.
-func (r *Request) splitSlow(n int) (fast, all int) {
-	next := int32(0)
-	for _, slow := range [...]bool{false, true} {
-		fast = int(next)
-		r.numbers = slices.Grow(r.numbers[:0], n)[:n]
-		for g := range r.numbers {
-			r.numbers[g] = slots.NoGroup
-		}
-		for i, g := range r.groups {
-			if g == slots.NoGroup || r.travelsSlow(i) != slow {
-				continue
-			}
-			if r.numbers[g] == slots.NoGroup {
-				r.numbers[g] = next
-				next++
-			}
-			r.groups[i] = r.numbers[g]
-		}
-	}
-	return fast, int(next)
 }

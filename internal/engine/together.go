@@ -48,7 +48,7 @@ func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise in
 func (r *Request) joinParts() {
 	slot := r.slots[0]
 	r.parts = append(r.parts, r.bounds...)
-	r.bounds, r.slots, r.marks, r.slow = r.bounds[:0], r.slots[:0], r.marks[:0], 0
+	r.bounds, r.slots, r.marks = r.bounds[:0], r.slots[:0], r.marks[:0]
 	r.add(0, len(r.arena), slot)
 }
 

@@ -55,14 +55,12 @@ var commands = []promise{
 	{"slow and large commands do not hold up the others", []mutant{
 		{fault: "the pool's lock is held over a round trip", at: "internal/nodepool.exclusiveAccess.submit",
 			by: after("wire.Flush([]*wire.Batch{b}); wire.Ask(a.ctx, m.lane, []string{\"PING\"})", "becomeLocked"), tests: "./internal/nodepool TestSlowCommandsHoldNobodyUp"},
-		{fault: "fast commands queue behind slow ones", at: "internal/engine.Client.prepare",
-			by: never("slowLanes"), tests: "./cluster TestFastPassesSlow"},
-		{fault: "small requests queue behind large ones", at: "internal/engine.trip.markLarge",
+		{fault: "fast commands queue behind slow ones", at: "internal/engine.Request.addTo",
+			by: never("markSlow"), tests: "./cluster TestFastPassesSlow"},
+		{fault: "small requests queue behind large ones", at: "internal/engine.execution.submit",
 			by: never("largeTrip"), tests: "./cluster TestLargeTripsTravelSlow"},
 		{fault: "a large batch holds up small ones", at: "internal/nodepool.Pool.isSlow",
 			by: instead("b.Size() >= largeBatch", "false"), tests: "./internal/nodepool TestLargeBatches"},
-		{fault: "slow commands that are sent again go with the others", at: "internal/engine.execution.tripTo",
-			by: drop("SetSlow"), tests: "./cluster TestSlowStaysSlowInLaterAttempts"},
 	}},
 	{"errors and settings do not show values", []mutant{
 		{fault: "errors of the server show arguments", at: "internal/fate.Printed",
