@@ -1,9 +1,6 @@
 package slots
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // NoGroup is the group of a command whose slot has no owner.
 const NoGroup = -1
@@ -12,15 +9,8 @@ const NoGroup = -1
 // is not safe for concurrent use. It holds only scratch memory, which grows with the largest
 // pipeline.
 type Grouper struct {
-	cells []groupCell
-	stamp uint32 // cells with another stamp are empty, so no call clears them
-	shift uint8  // of the hash, for the cells that this call uses
-}
-
-type groupCell struct {
-	stamp uint32
-	key   uint16
-	group int32
+	ofNode []int32         // the group of each node, and 1; 0: it has none yet
+	ofSlot map[int32]int32 // the same for each slot
 }
 
 // Group returns the index of each command's group, 0 to n-1 in order of first appearance, in
@@ -33,10 +23,11 @@ type groupCell struct {
 // without an owner is in NoGroup, which n does not count.
 func (g *Grouper) Group(dst []int32, slots []int32, owner *[Count]uint16, home uint16, nodes int, bySlot bool) (groups []int32, n int) {
 	groups = slices.Grow(dst[:0], len(slots))[:len(slots)]
-	if bySlot {
-		g.reset(tableSize(len(slots)))
-	} else {
-		g.reset(nodes)
+	g.ofNode = slices.Grow(g.ofNode[:0], nodes)[:nodes]
+	clear(g.ofNode)
+	clear(g.ofSlot)
+	if bySlot && g.ofSlot == nil {
+		g.ofSlot = make(map[int32]int32)
 	}
 	next := int32(0)
 	for i, slot := range slots {
@@ -51,50 +42,19 @@ func (g *Grouper) Group(dst []int32, slots []int32, owner *[Count]uint16, home u
 			groups[i] = NoGroup
 			continue
 		}
-		var c *groupCell
+		group := g.ofNode[node]
 		if bySlot {
-			c = g.find(uint16(slot))
-		} else {
-			c = &g.cells[node]
+			group = g.ofSlot[slot]
 		}
-		if c.stamp != g.stamp {
-			*c = groupCell{stamp: g.stamp, key: uint16(slot), group: next}
+		if group == 0 {
 			next++
+			if group = next; bySlot {
+				g.ofSlot[slot] = group
+			} else {
+				g.ofNode[node] = group
+			}
 		}
-		groups[i] = c.group
+		groups[i] = group - 1
 	}
 	return groups, int(next)
-}
-
-// reset empties the table and makes it hold at least size cells.
-func (g *Grouper) reset(size int) {
-	if g.stamp++; g.stamp == 0 {
-		clear(g.cells)
-		g.stamp = 1
-	}
-	if len(g.cells) < size {
-		g.cells = make([]groupCell, size)
-	}
-	g.shift = uint8(32 - bits.Len32(uint32(size-1)))
-}
-
-// tableSize returns a power of two that leaves half of the cells empty when
-// each of n commands has a slot of its own.
-func tableSize(n int) int {
-	n = min(max(n, 1), Count)
-	return 1 << bits.Len(uint(2*n-1))
-}
-
-// find returns the cell of a slot, or the empty one where it belongs.
-func (g *Grouper) find(slot uint16) *groupCell {
-	mask := uint32(1)<<(32-g.shift) - 1
-	cells := g.cells[:mask+1]
-	// Multiplying by 2^32 divided by the golden ratio spreads slots that
-	// differ only in their high bits.
-	for i := uint32(slot) * 0x9E3779B1 >> g.shift; ; i++ {
-		c := &cells[i&mask]
-		if c.stamp != g.stamp || c.key == slot {
-			return c
-		}
-	}
 }

@@ -76,7 +76,6 @@ func TestGroupEqualsModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	var g Grouper
 	var groups []int32
-	g.stamp = ^uint32(0) - 100 // so that the stamp wraps around on the way
 	var nodes int
 	home := uint16(0)
 	owner := new([Count]uint16)
@@ -125,7 +124,6 @@ func TestGroupDoesNotAllocate(t *testing.T) {
 			groups, _ = g.Group(groups, slots, owner, 0, 3, bySlot)
 		}))
 	}
-	assert.LessOrEqual(t, len(g.cells), 64, "a small pipeline needs a small table")
 }
 
 // benchmarkSlots returns n slots, distinct ones each appearing equally often,
