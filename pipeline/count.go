@@ -120,7 +120,7 @@ func (x *count) create(p *Pipeline) {
 // again if the command before it does.
 func (x *count) append(p *Pipeline, what ending) {
 	if x.sent = what; what == expire {
-		x.end = p.expireEach(x.key, x.ttl).Idempotent()
+		x.end = p.expire(x.key, x.ttl, "").Idempotent()
 		return
 	}
 	pair := p.follows(x.key)

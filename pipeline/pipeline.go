@@ -108,11 +108,7 @@ func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
 // Sent with each hit, it makes the counter of a steady user live forever. For a fixed window use
 // [Pipeline.Count], or put the window's number into the key.
 func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
-	return p.expireEach(fullKey{key: key}, ttl)
-}
-
-func (p *Pipeline) expireEach(key fullKey, ttl time.Duration) Reply {
-	return p.expire("*3\r\n$6\r\nEXPIRE\r\n", "*3\r\n$7\r\nPEXPIRE\r\n", "", key, ttl)
+	return p.expire(fullKey{key: key}, ttl, "")
 }
 
 // ExpireNX is Expire for a key that has no time to live yet: EXPIRE key ttl NX. The reply is 1,
@@ -123,30 +119,29 @@ func (p *Pipeline) expireEach(key fullKey, ttl time.Duration) Reply {
 // connection breaks between the two, a new key has no time to live. [Pipeline.Count] sets it
 // first, on any server.
 func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
-	return p.expire("*4\r\n$6\r\nEXPIRE\r\n", "*4\r\n$7\r\nPEXPIRE\r\n", "$2\r\nNX\r\n", fullKey{key: key}, ttl)
+	return p.expire(fullKey{key: key}, ttl, "NX")
 }
 
-// expire appends one of two commands, the second for a ttl in milliseconds, which
-// begin with a head and end with an option.
-func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl time.Duration) Reply {
+// expire appends EXPIRE or, for a ttl in milliseconds, PEXPIRE, with an option that may be empty.
+func (p *Pipeline) expire(key fullKey, ttl time.Duration, option string) Reply {
 	command, n := expiry(ttl)
 	if err := cmp.Or(p.list.Unfit(), unitless(ttl)); err != nil {
 		return p.refuse(command, err)
 	}
-	head := seconds
-	if command != "EXPIRE" {
-		head = milliseconds
-	}
-	b := append(p.list.Request.Buffer(), head...)
+	const words = 3 // without the option
+	b := resp.AppendArray(p.list.Request.Buffer(), words+min(len(option), 1))
+	b = resp.AppendBulk(b, command)
 	b = resp.AppendBulkOf(b, key.prefix, key.key)
 	b = resp.AppendBulkInt(b, n)
-	b = append(b, option...)
+	if option != "" {
+		b = resp.AppendBulk(b, option)
+	}
 	at := p.list.Request.Len()
 	pair := p.follows(key) && n > 0 // otherwise it deletes the key
 	r := p.commit(b, key)
 	if pair {
 		p.list.Request.Expiry(at)
-	} else {
+	} else if at > 0 {
 		p.list.Request.MarkExpiry(at)
 	}
 	p.lastAt = 0 // an EXPIRE behind this one may see what it did
