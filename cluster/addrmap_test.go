@@ -21,7 +21,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // asked is an AddrMap that adds 1 to the port of each address and notes it. If

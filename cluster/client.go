@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
@@ -57,7 +58,7 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // SUBSCRIBE and MONITOR need a connection of [Client.Dial]. They are refused everywhere, also
 // inside radix.WithConn.
 //
-// All commands without a key go to the same node, the owner of the lowest slot, as long as it
+// All commands without a key go to the same node, which each client chooses, as long as it
 // is in the map and not down. So EVALSHA without keys finds the script of SCRIPT LOAD, CONFIG
 // GET finds what CONFIG SET set, and a SCAN loop goes over that node's keys. To reach all
 // nodes, use [Client.Clients].
@@ -134,7 +135,7 @@ func (c *Client) Close() error { return c.engine().Close() }
 func (c *Client) String() string { return c.engine().String() }
 
 // Format prints String for every verb: fmt would read fields that are changing.
-func (c *Client) Format(f fmt.State, verb rune) { c.engine().Format(f, verb) }
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // SlowCommands returns the names, in upper case and sorted, of the commands that are slow by
 // default:

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/bridge"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -60,10 +61,30 @@ func (r Reply) Fast() Reply {
 func (r Reply) Err() error { return engine.Reply(r).Err() }
 
 // Int returns an integer, or a string that holds one.
-func (r Reply) Int() (int64, error) { return engine.Reply(r).Int() }
+func (r Reply) Int() (int64, error) {
+	raw, err := engine.Reply(r).Raw()
+	if err != nil {
+		return 0, err
+	}
+	n, err := resp.Int(raw)
+	return n, r.misfit(raw, "int64", err)
+}
 
 // Float returns a number, or a string that holds one.
-func (r Reply) Float() (float64, error) { return engine.Reply(r).Float() }
+func (r Reply) Float() (float64, error) {
+	raw, err := engine.Reply(r).Raw()
+	if err != nil {
+		return 0, err
+	}
+	f, b := 0.0, []byte(nil)
+	if b, err = resp.Bytes(raw); err == nil {
+		f, err = strconv.ParseFloat(string(b), 64)
+	}
+	if err != nil {
+		return 0, r.misfit(raw, "float64", err)
+	}
+	return f, nil
+}
 
 // Text returns a string, a status or a number as text.
 func (r Reply) Text() (string, error) {
@@ -72,10 +93,31 @@ func (r Reply) Text() (string, error) {
 }
 
 // Bytes is Text without a copy. Do not change the result. In a pipeline it is valid until Reset.
-func (r Reply) Bytes() ([]byte, error) { return engine.Reply(r).Bytes() }
+func (r Reply) Bytes() ([]byte, error) {
+	raw, err := engine.Reply(r).Raw()
+	if err != nil {
+		return nil, err
+	}
+	b, err := resp.Bytes(raw)
+	return b, r.misfit(raw, "[]byte", err)
+}
+
+// misfit returns the error of a reply that is not what into names; nil if err is nil.
+func (r Reply) misfit(raw []byte, into string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, resp.ErrNull):
+		return engine.Reply(r).Undecodable(err)
+	}
+	return engine.Reply(r).Undecodable(&redislanes.DecodeError{Into: into, Kind: raw[0], Cause: err})
+}
 
 // IsNull reports whether Redis replied null. It is false if the command failed.
-func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
+func (r Reply) IsNull() bool {
+	raw, err := engine.Reply(r).Raw()
+	return err == nil && resp.IsNull(raw)
+}
 
 // Into decodes the reply into the value that into points to, by radix's rules (package resp3). Use
 // it for arrays, maps and structs. A null becomes the zero value. [As] tells a null apart. An integer
@@ -96,7 +138,7 @@ func (r Reply) Into(into any) error {
 		}
 	}
 	if v := reflect.ValueOf(into); v.Kind() == reflect.Pointer && v.IsNil() {
-		return engine.Reply(r).Misfit(raw, fmt.Sprintf("a nil %T", into), errors.New("the pointer is nil"))
+		return r.misfit(raw, fmt.Sprintf("a nil %T", into), errors.New("the pointer is nil"))
 	}
 	if len(raw) > 0 && strings.IndexByte("*%~", raw[0]) >= 0 {
 		makePointers(reflect.ValueOf(into))
@@ -105,18 +147,29 @@ func (r Reply) Into(into any) error {
 	case err != nil:
 		return engine.Reply(r).Undecodable(err)
 	case !fits(raw, into):
-		return engine.Reply(r).Misfit(raw, fmt.Sprintf("%T", into), strconv.ErrRange)
+		return r.misfit(raw, fmt.Sprintf("%T", into), strconv.ErrRange)
 	}
 	return nil
 }
 
 // Node returns the address of the node that ran the command, "" if the command failed.
-func (r Reply) Node() string { return engine.Reply(r).Node() }
+func (r Reply) Node() string {
+	if _, err := engine.Reply(r).Raw(); err != nil {
+		return ""
+	}
+	return engine.Reply(r).Node()
+}
 
 // String returns the reply as readable text: a string in quotes, a number, (nil), or lists and maps
 // of these. If the command failed, it is the error's text. It is cut after 1 KiB. The rest is not
 // copied.
-func (r Reply) String() string { return engine.Reply(r).String() }
+func (r Reply) String() string {
+	raw, err := engine.Reply(r).Raw()
+	if err != nil {
+		return err.Error()
+	}
+	return shown(raw)
+}
 
 // Format prints String for every verb.
 func (r Reply) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }

@@ -75,7 +75,6 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 	err := <-done
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "LOADING")
-	require.NotContains(t, err.Error(), "no node answers")
 	var unreachable *cause.Unreachable
 	require.ErrorAs(t, err, &unreachable)
 }
@@ -126,7 +125,6 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 			for _, part := range append(test.want, f.addr()) {
 				require.ErrorContains(t, err, part)
 			}
-			require.NotContains(t, err.Error(), "no node answers")
 		})
 	}
 	f := newFake(t)
@@ -134,9 +132,6 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	f.start()
 	_, err := cluster.Config{}.New(within(t, 5*time.Second), []string{f.addr()})
 	require.ErrorContains(t, err, "no Redis server")
-	require.NotContains(t, err.Error(), "no node answers")
-	_, err = cluster.Config{}.New(within(t, 5*time.Second), []string{closedPort(t)})
-	require.ErrorContains(t, err, "no node answers")
 }
 
 // TestClientsThatWereNotMade: nil and zero clients, nil contexts and actions.
@@ -173,7 +168,6 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	_, err := cluster.Config{}.New(none, []string{f.addr()})
 	require.ErrorContains(t, err, isNil)
 	require.ErrorContains(t, client.Do(ctx, nil), "action is nil")
-	require.ErrorContains(t, (*engine.Client)(client).Exec(ctx, nil, engine.How{}), "request is nil")
 	sets, err := client.Clients()
 	require.NoError(t, err)
 	for _, set := range sets {

@@ -135,23 +135,6 @@ func TestErrorsOfWhatIsNotAppended(t *testing.T) {
 	}
 }
 
-// TestErrorOfAStandaloneReplica says what to do, also for a command with a dedicated connection.
-func TestErrorOfAStandaloneReplica(t *testing.T) {
-	for name, cmd := range map[string]radix.Action{"INCR": radix.Cmd(nil, "INCR", "k"), "BLPOP": radix.Cmd(nil, "BLPOP", "k", "1")} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(func(_ string, cmd []string) string {
-				if strings.EqualFold(cmd[0], "ROLE") {
-					return "*5\r\n$5\r\nslave\r\n$1\r\nh\r\n:6379\r\n$9\r\nconnected\r\n:0\r\n"
-				}
-				return "-READONLY You can't write against a read only replica.\r\n"
-			})
-			w.slots = noCluster
-			err := w.open(t, cluster.Config{}).Do(soon(t, time.Second/2), cmd)
-			require.Regexp(t, "^redislanes: "+name+" on "+nodeA+": READONLY .*; the server is a replica: give New the address of its primary, or set Config.Sentinel", err.Error())
-		})
-	}
-}
-
 // TestErrorOfNewAtAFullServer: New waits until its context ends, and says for what.
 func TestErrorOfNewAtAFullServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,14 +1,6 @@
 package cause
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/resp"
-)
+import "strings"
 
 // An Unreachable says that none of the addresses answered, or gave a map of
 // the slots that can be used, and why.
@@ -37,19 +29,7 @@ func (e *Unreachable) Error() string {
 	for i, text := range texts {
 		texts[i] = strings.Join(addrs[text], ", ") + ": " + text
 	}
-	what := "no node answers"
-	if slices.ContainsFunc(e.Causes, OfAddr.answered) {
-		what = "no node gives a map of the slots"
-	}
-	return "redislanes: " + what + ": " + strings.Join(texts, "; ")
-}
-
-// answered tells whether the error is, or is about, what a server sent.
-func (e OfAddr) answered() bool {
-	var greeting *redislanes.HandshakeError
-	var flaw *Map
-	_, said := SaidIn(e.Err)
-	return errors.As(e.Err, &greeting) || said || errors.As(e.Err, &flaw) || errors.Is(e.Err, resp.ErrProtocol)
+	return "redislanes: no node gives a map of the slots: " + strings.Join(texts, "; ")
 }
 
 // Unwrap returns the causes.
@@ -59,14 +39,4 @@ func (e *Unreachable) Unwrap() []error {
 		errs[i] = c.Err
 	}
 	return errs
-}
-
-// A Map says why a server's map of the slots is not used.
-type Map struct {
-	Addr   string
-	Reason string
-}
-
-func (e *Map) Error() string {
-	return fmt.Sprintf("%s: its map of the slots is not used: %s", e.Addr, e.Reason)
 }

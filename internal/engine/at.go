@@ -35,16 +35,6 @@ func (c *Client) Places() (primaries []Place, replicas [][]Place, err error) {
 	return primaries, replicas, nil
 }
 
-// placeAt gives all commands places on one trip.
-func (r *Request) placeAt(e *execution, at Place) []*trip {
-	t := e.trip(at.node.pool(at.use), r.arena)
-	for i := range r.bounds {
-		r.addTo(t, i)
-	}
-	e.observed.nextAttempt(1)
-	return e.trips[e.used-1 : e.used]
-}
-
 // learnAt renews the node's connections if the error reply says that they are stale. Nothing is tried
 // again: the caller gets the error in any case.
 func (c *Client) learnAt(p *nodepool.Node, text []byte, replica bool) {

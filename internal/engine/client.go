@@ -2,15 +2,18 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Client is the client of package cluster. Package pipeline also uses it.
@@ -22,11 +25,10 @@ type Client struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
-	topology atomic.Pointer[topology]
+	nodes // and the map in use
 
 	notStarted atomic.Pointer[error] // why there is no map yet; nil unless Config.Lazy is set
 
-	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
 	refusals refusals
 	log      *guard.Log
@@ -35,13 +37,6 @@ type Client struct {
 
 	refresher refresher
 	tracer    tracer
-
-	mu        sync.Mutex    // guards what follows and changes of topology; never held across I/O
-	change    chan struct{} // closed with the next map
-	nodes     map[string]*node
-	strangers int          // nodes that redirects have named and the last map did not hold
-	syncs     []chan error // callers of Sync that wait
-	closed    bool
 }
 
 // turns counts the clients of this process. It begins at random.
@@ -51,16 +46,52 @@ func init() { turns.Store(rand.Uint32()) }
 
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
-	c.refresher = refresher{client: c, failing: make(map[string]time.Time), strange: make(map[string]string)}
+	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel}
+	c.nodes.client, c.at, c.change = c, make(map[string]*node), make(chan struct{})
+	c.refresher = newRefresher(c)
 	c.log = guard.NewLog(cfg.Logger)
 	c.tracer = newTracer(cfg.Trace, c.log)
 	empty := slots.NewTable[*node](nil, nil)
 	empty.Turn = turns.Add(1)
 	c.topology.Store(empty)
-	c.change = make(chan struct{})
 	return c
+}
+
+var (
+	errClosed   = fmt.Errorf("redislanes: the client is %w", redislanes.ErrClosed)
+	errNotMade  = errors.New("cluster: the Client was not made with New or Config.New: use one that they returned without an error")
+	errNoAnswer = errors.New("no server has answered yet")
+)
+
+// Made reports whether New has made the client.
+func (c *Client) Made() bool { return c != nil && c.ctx != nil }
+
+// Usable refuses what no call can work with, and calls for as long as there is no map of the slots.
+func (c *Client) Usable(ctx context.Context) error {
+	switch {
+	case !c.Made():
+		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
+	case ctx == nil:
+		return wire.NotSent("", cause.ErrNilContext)
+	case c.ctx.Err() != nil:
+		return errClosed
+	case c.topology.Load().Map != nil:
+		return nil
+	}
+	err := c.notStarted.Load()
+	if err == nil {
+		err = &errNoAnswer
+	}
+	return &redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: *err}
+}
+
+// current returns the topology. A client that was not made is a mistake in the
+// program, and methods without an error say so in a panic.
+func (c *Client) current() *topology {
+	if !c.Made() {
+		panic(errNotMade.Error())
+	}
+	return c.topology.Load()
 }
 
 // Seed returns the first of the addresses that the client was made with.
@@ -88,144 +119,33 @@ func (c *Client) Owners() uint64 { return c.current().Version }
 // Kept returns the pool in which package cluster keeps the memory of exchanges.
 func (c *Client) Kept() *sync.Pool { return &c.exchanges }
 
-// placeOf returns the address by which the node that a redirect leads to is in use; "" if it has none, or if
-// AddrMap fails.
-func (c *Client) placeOf(to slots.Redirect) string {
-	addr := to.Addr
-	if addr != "" && !to.Dialled {
-		var err error
-		addr, err = c.cfg.Source.Translate(addr)
-		c.log.Panicked(err)
+// String describes the client.
+func (c *Client) String() string {
+	if c == nil {
+		return "cluster.Client(nil)"
 	}
-	return c.topology.Load().Map.InUse(addr)
+	return fmt.Sprintf("cluster.Client{%v}", c.seeds)
 }
 
-// node returns the node at the address, which a redirect named, making it if it is new;
-// nil if there are too many already that no map of the slots holds.
-func (c *Client) node(addr string) *node {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nodes[addr] == nil {
-		if c.strangers >= maxStrangers {
-			return nil
-		}
-		c.strangers++
+// Stats returns a snapshot. It is safe to call while the client works.
+func (c *Client) Stats() redislanes.Stats {
+	if !c.Made() {
+		return redislanes.Stats{}
 	}
-	n := c.nodeLocked(addr)
-	n.named = time.Now()
-	return n
-}
-
-func (c *Client) nodeLocked(addr string) *node {
-	n, ok := c.nodes[addr]
-	if !ok {
-		n = &node{addr: addr, client: c, closed: c.closed}
-		c.nodes[addr] = n
+	s := redislanes.Stats{
+		Slots: c.current().Covered(),
+		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
+		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
+		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),
 	}
-	return n
-}
-
-// learn notes what the MOVED replies of one attempt said, all at once: the table of the
-// slots is copied for each call.
-func (c *Client) learn(moves []move) {
-	if len(moves) == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.topology.Store(c.topology.Load().WithOwners(moves))
-}
-
-// use replaces the topology by a map. Nodes that are not in the map any more are drained. Connections to an
-// address that leads to another server now are replaced.
-func (c *Client) use(v *slots.Map) {
-	working := c.working()
-	c.mu.Lock()
-	before := c.topology.Load()
-	v = v.Named(before.Map, func(addr string) bool { return working[addr] })
-	t := slots.NewTable(v, c.nodeLocked).WithLessons(before)
-	t.Settle(before)
-	t.Follows(before)
-	c.topology.Store(t)
-	c.refusals.forget(time.Now())
-	close(c.change)
-	c.change = make(chan struct{})
-	current := t.All()
-	var stale []*nodepool.Node
-	c.strangers = 0
-	for addr, n := range c.nodes {
-		switch {
-		case slices.Contains(current, n):
-			if before.Map != nil && !v.Means(addr, before.Map) {
-				stale = append(stale, n.open()...)
-			}
-			if !c.closed && !slices.Contains(t.Nodes, n) {
-				c.demoteLocked(n)
-			}
-		case time.Since(n.named) < strangerTime:
-			c.strangers++
-		default:
-			delete(c.nodes, addr)
-			if !c.closed {
-				c.tasks.Go(func() { c.drain(n) })
+	for _, n := range c.list() {
+		for u := range n.pools {
+			if p := n.pools[u].Load(); p != nil {
+				s.Nodes = append(s.Nodes, redislanes.NodeStats{Role: use(u).String(), Pool: p.Stats()})
 			}
 		}
 	}
-	c.mu.Unlock()
-	for _, p := range stale {
-		p.Replace()
-	}
-}
-
-// working returns the addresses of nodes with open connections that answer.
-func (c *Client) working() map[string]bool {
-	working := make(map[string]bool)
-	for _, n := range c.topology.Load().All() {
-		if n.works() != nil {
-			working[n.addr] = true
-		}
-	}
-	return working
-}
-
-// drain closes a node once what is in flight has its replies, or after
-// DrainTime. Requests that come for it with an old map go elsewhere.
-func (c *Client) drain(n *node) {
-	defer n.left()
-	defer n.close()
-	n.retire()
-	c.await(n.quiet)
-}
-
-// demoteLocked gives up the pool for a primary of a node that is a replica now.
-func (c *Client) demoteLocked(n *node) {
-	p, info := n.release(asPrimary)
-	if p == nil {
-		return
-	}
-	c.tasks.Go(func() {
-		defer n.tellClosed(info)
-		defer p.Close()
-		p.Retire()
-		c.await(p.Quiet)
-	})
-}
-
-// await returns when it is quiet, after DrainTime, or when the client is closed.
-func (c *Client) await(quiet func() bool) {
-	limit := time.NewTimer(DrainTime)
-	defer limit.Stop()
-	check := time.NewTicker(drainCheck)
-	defer check.Stop()
-	for !quiet() {
-		select {
-		case <-check.C:
-		case <-limit.C:
-			return
-		case <-c.ctx.Done():
-			return
-		}
-	}
+	return s
 }
 
 // Close closes all connections. Commands in flight end with an error that wraps ErrClosed. It
@@ -237,16 +157,37 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.cancel()
-	nodes := make([]*node, 0, len(c.nodes))
-	for _, n := range c.nodes {
-		nodes = append(nodes, n)
-	}
 	c.mu.Unlock()
 	var closing sync.WaitGroup // at a time: each may wait for a function of the user
-	for _, n := range nodes {
-		closing.Go(n.close)
+	for _, n := range c.list() {
+		for _, p := range n.leave() {
+			closing.Go(func() { _ = p.Close() })
+		}
 	}
 	closing.Wait()
 	c.tasks.Wait()
 	return nil
+}
+
+type counters struct {
+	moved, ask               atomic.Uint64
+	refused, notSent         atomic.Uint64
+	repeated                 atomic.Uint64
+	refreshes, refreshErrors atomic.Uint64
+}
+
+// count counts a command that is sent again.
+func (c *counters) count(w why) {
+	switch w {
+	case wasRefused:
+		c.refused.Add(1)
+	case wasNotSent:
+		c.notSent.Add(1)
+	case wasUnknown:
+		c.repeated.Add(1)
+	case wasMoved:
+		c.moved.Add(1)
+	case wasAsked:
+		c.ask.Add(1)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/args"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -208,3 +209,88 @@ func (e *unsentError) Error() string {
 
 // Unwrap returns the error of the command that was refused.
 func (e *unsentError) Unwrap() error { return e.first }
+
+// Cmd is cluster.Client.Cmd.
+func (c *Client) Cmd(ctx context.Context, name string, arguments []any) Reply {
+	list := NewCommands(c, false, nil)
+	encoded, err := args.Append(nil, name, arguments)
+	if err == nil {
+		err = c.Usable(ctx)
+	}
+	if err == nil {
+		if err = c.Append(&list.Request, encoded); errors.Is(err, cause.ErrNotPipelinable) {
+			err = c.AppendOwn(&list.Request, encoded)
+		}
+	}
+	reply := Reply{of: &list}
+	if err != nil {
+		reply = list.Refuse(strings.ToUpper(name), err)
+	} else {
+		_ = list.Do(ctx, How{})
+	}
+	list.state = executed
+	return reply
+}
+
+// A Reply is the place of a command in [Commands]. Package cluster has its documentation
+// and its decoding.
+type Reply struct {
+	of         *Commands
+	index      int32
+	generation uint32
+}
+
+// Raw returns the reply as it came from the server, or the command's error.
+func (r Reply) Raw() ([]byte, error) {
+	c := r.of
+	switch {
+	case c == nil:
+		return nil, cause.ErrPending
+	case c.generation != r.generation:
+		return nil, cause.ErrStale
+	case r.index < 0:
+		return nil, c.refused[-r.index-1].error()
+	case c.state != executed:
+		return nil, cause.ErrPending
+	case c.err != nil:
+		return nil, c.err
+	}
+	return c.Request.Reply(int(r.index))
+}
+
+// Err returns why the command failed, also if its reply could not be decoded into its
+// receiver.
+func (r Reply) Err() error {
+	if _, err := r.Raw(); err != nil {
+		return err
+	}
+	return r.of.errorOf(int(r.index))
+}
+
+// Undecodable names the command and the node in the error of decoding its reply.
+func (r Reply) Undecodable(err error) error {
+	return r.of.Request.Undecodable(int(r.index), err)
+}
+
+// Node returns the address of the node that the command was sent to last.
+func (r Reply) Node() string { return r.of.Request.Node(int(r.index)) }
+
+// Repeatable is [Request.Repeatable], if the command was not sent yet.
+func (r Reply) Repeatable() {
+	if r.markable() {
+		r.of.Request.Repeatable(int(r.index))
+	}
+}
+
+// SetSlow is [Request.SetSlow], if the command was not sent yet.
+func (r Reply) SetSlow(slow bool) {
+	if r.markable() {
+		r.of.Request.SetSlow(int(r.index), slow)
+	}
+}
+
+// markable reports whether the command is in the request and was not sent yet.
+func (r Reply) markable() bool {
+	c := r.of
+	return c != nil && c.generation == r.generation && r.index >= 0 && c.state == appending
+}

@@ -79,11 +79,11 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	c.Dialer = wire.Sealed(c.Dialer)
 	client := newClient(c, addrs)
 	if !c.Lazy {
-		if err := client.start(ctx); err != nil {
+		if err := client.refresher.start(ctx); err != nil {
 			_ = client.Close()
 			return nil, err
 		}
 	}
-	client.tasks.Go(client.keepFresh)
+	client.tasks.Go(client.refresher.keepFresh)
 	return client, nil
 }

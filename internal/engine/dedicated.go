@@ -64,7 +64,7 @@ func (d *dedication) perform(ctx context.Context, use func(conn *nodepool.Dedica
 	conn, err := d.connect(ctx)
 	began := time.Now()
 	for err != nil {
-		d.client.noteFailure(err)
+		d.client.NoteFailure(err)
 		if !d.again(ctx, err) {
 			named := wire.Named("", d.addr(), err)
 			d.history.explain(named, began, time.Since(began))

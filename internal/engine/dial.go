@@ -22,15 +22,15 @@ func (c *Client) Connect(ctx context.Context, addr string) (conn net.Conn, at st
 		addr = c.anyPrimary()
 	}
 	if conn, err = wire.Connect(ctx, c.cfg.Dialer, wire.Purpose{}, addr); err != nil {
-		c.noteFailure(err)
+		c.NoteFailure(err)
 		return nil, "", wire.NotSent(addr, err)
 	}
 	return conn, addr, nil
 }
 
 // anyPrimary returns the address of a primary that is not known to be down, if there is one.
-func (c *Client) anyPrimary() string {
-	t := c.topology.Load()
+func (all *nodes) anyPrimary() string {
+	t := all.topology.Load()
 	for _, n := range t.Nodes {
 		if n.Answers(true) {
 			return n.addr
@@ -39,5 +39,5 @@ func (c *Client) anyPrimary() string {
 	if n := t.Primary(slots.NoKey); n != nil {
 		return n.addr
 	}
-	return c.seeds[0]
+	return all.client.seeds[0]
 }

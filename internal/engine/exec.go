@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -31,34 +30,24 @@ type How struct {
 // that nothing was sent; what became of the commands is in the Request, which must be Reset before it is executed
 // again.
 func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
-	if r == nil {
-		return fmt.Errorf("the request is nil: %w", redislanes.ErrNotSent)
-	}
-	if len(r.places) > 0 {
-		return fmt.Errorf("a request of %d commands was executed before: Reset it first", len(r.bounds))
-	}
 	if err := c.Usable(ctx); err != nil {
 		return err
 	}
-	if len(r.bounds) == 0 {
+	switch {
+	case len(r.places) > 0:
+		return fmt.Errorf("a request of %d commands was executed before: Reset it first", len(r.bounds))
+	case len(r.bounds) == 0:
 		return nil
-	}
-	if r.several {
+	case r.several:
 		if err := c.checkSlots(r); err != nil {
 			return err
 		}
 	}
 	e := c.prepare(ctx, r)
-	var trips []*trip
-	placed := true
-	if how.At.node != nil {
-		trips = r.placeAt(e, how.At)
-	} else {
-		trips, placed = e.place(c.topology.Load(), r, how)
-	}
+	trips, placed := e.place(c.topology.Load(), r, how)
 	e.send(ctx, trips, how.Sequential)
 	if placed {
-		r.clean = e.await(ctx) && e.clean()
+		r.clean = e.await(ctx)
 	}
 	switch {
 	case r.clean:
@@ -68,14 +57,28 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 		again := retry{client: c, request: r, execution: e, how: how}
 		again.run(ctx)
 	}
-	c.end(r)
+	if c.refusals.open.Load() > 0 {
+		r.noteAnswers(c)
+	}
+	if !r.clean {
+		r.noteOutcomes(c)
+	}
+	if r.observed.tracer != nil {
+		r.observed.ended(r)
+	}
 	return nil
 }
 
-// prepare makes the request ready for its first attempt.
+// prepare makes the request ready for its first attempt, with an execution that no lane holds any more.
 func (c *Client) prepare(ctx context.Context, r *Request) *execution {
+	if r.execution == nil {
+		r.execution = newExecution()
+	}
+	e := r.execution
+	e.request, e.observed = r, nil
 	if c.tracer.asked {
 		c.tracer.observe(ctx, r)
+		e.observed = &r.observed
 	}
 	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]
 	clear(r.places)
@@ -85,40 +88,29 @@ func (c *Client) prepare(ctx context.Context, r *Request) *execution {
 	if len(r.scripts) > 0 && r.Len() > 1 {
 		r.spellOut()
 	}
-	return r.begin()
-}
-
-// end draws the conclusions from a request that has ended.
-func (c *Client) end(r *Request) {
-	r.noteAnswers(c)
-	if !r.clean {
-		r.noteOutcomes(c)
-	}
-	if r.observed.tracer != nil {
-		r.observed.ended(r)
-	}
+	return e
 }
 
 // place gives all commands places on trips, by the map of the slots. It reports
 // whether all of them have one at a primary.
 func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, placed bool) {
 	e.table = t
-	if len(t.Nodes) == 0 {
-		for i := range r.places {
-			r.places[i].err = t.Map.NoOwnerError(r.slots[i])
+	first, n, home := e.used, 0, uint16(slots.NoOwner)
+	switch {
+	case how.At.node != nil:
+		tr := e.trip(how.At.node.pool(how.At.use), r.arena)
+		for i := range r.bounds {
+			r.addTo(tr, i)
 		}
-		return nil, false
-	}
-	if how.Replicas {
+		return e.trips[first:e.used], true
+	case how.Replicas:
 		return e.placeOnReplicas(t, r, how), false
 	}
 	placed = true
-	n, home := 0, uint16(slots.NoOwner)
 	if slices.Contains(r.slots, slots.NoKey) {
 		home = t.Home()
 	}
 	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, home, len(t.Nodes), how.BySlot)
-	first := e.used
 	for range n {
 		e.trip(nil, r.arena)
 	}
@@ -139,13 +131,30 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 		}
 		r.addTo(tr, i)
 	}
-	e.observed.nextAttempt(n)
 	return e.trips[first:e.used], placed
 }
 
-// send submits the trips. If they are to go one after the other, it waits for
+// addTo adds the i-th command to the trip, and notes its place.
+func (r *Request) addTo(t *trip, i int) {
+	r.places[i] = place{trip: t, pos: t.Len()}
+	if r.marks[i]&markSlow != 0 {
+		t.SetSlow(true)
+	}
+	if len(r.parts) == 0 {
+		t.Add(r.bounds[i].from, r.bounds[i].to)
+	}
+	for _, part := range r.parts {
+		t.Add(part.from, part.to)
+	}
+}
+
+// send submits the trips of one attempt. If they are to go one after the other, it waits for
 // each.
 func (e *execution) send(ctx context.Context, trips []*trip, sequential bool) {
+	if e.observed != nil {
+		e.observed.attempt++
+		e.observed.groups = len(trips)
+	}
 	if !sequential {
 		e.submit(ctx, trips)
 		return
@@ -162,7 +171,7 @@ func (e *execution) send(ctx context.Context, trips []*trip, sequential bool) {
 
 // submit hands the trips to their pools, and writes and reads what falls to the caller.
 func (e *execution) submit(ctx context.Context, trips []*trip) {
-	if e.observed != nil && !e.request.own {
+	if e.observed != nil {
 		e.observed.begin(e.request, trips)
 	}
 	if err := ctx.Err(); err != nil {
@@ -189,24 +198,18 @@ func (e *execution) submit(ctx context.Context, trips []*trip) {
 	e.call.Read(ctx)
 }
 
-// await waits for the trips. It reports whether all are complete; if not, one of
-// them has ended with an error, or the context has ended.
-func (e *execution) await(ctx context.Context) (complete bool) {
-	if !e.open {
-		return true
+// await waits for the trips. It reports whether all have all replies, and no error among them.
+func (e *execution) await(ctx context.Context) (clean bool) {
+	if e.open {
+		complete, err := e.call.Next(ctx, nil)
+		if err != nil {
+			e.leave(err)
+			return false
+		}
+		if e.open = !complete; e.open {
+			return false // a trip has ended with an error
+		}
 	}
-	complete, err := e.call.Next(ctx, nil)
-	if err != nil {
-		e.leave(err)
-		return false
-	}
-	e.open = !complete
-	return complete
-}
-
-// clean reports whether all trips, which are complete, have all replies, and no
-// error among them.
-func (e *execution) clean() bool {
 	for _, t := range e.trips[:e.used] {
 		if t.Failed() || t.Errors() > 0 {
 			return false

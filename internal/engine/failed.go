@@ -12,41 +12,32 @@ import (
 )
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: requests
-// (Client.end), and dedicated connections (Client.WithConn, Client.NoteFailure). Without this, a side
+// (Client.Exec) and dedicated connections (Client.WithConn). Without this, a side
 // path keeps asking a node that has left the cluster until the next regular refresh.
 
-// noteFailure asks for a refresh because of err, unless that says nothing of the cluster.
-func (c *Client) noteFailure(err error) {
+// NoteFailure asks for a refresh because of err, unless that says nothing of the map of the slots: the caller
+// has left, its own pool is full, the program has made a mistake, or the server has answered.
+func (c *Client) NoteFailure(err error) {
 	if err != nil && !saysNothing(err) {
-		c.hint()
+		c.refresher.hint()
 	}
 }
 
-// saysNothing reports whether the error is known to say nothing of the map of the slots: the
-// caller has left, its own pool is full, the program has made a mistake, or the server has
-// answered. Every other error may.
 func saysNothing(err error) bool {
-	var undecoded *redislanes.DecodeError
-	said, answered := cause.SaidIn(err)
-	switch {
-	case errors.As(err, &undecoded), errors.Is(err, context.Canceled), errors.Is(err, redislanes.ErrExhausted):
-		return true
-	case errors.Is(err, redislanes.ErrShared), errors.Is(err, cause.ErrReturned):
-		return true
-	case wire.Refusal(err) != nil:
-		return false
-	case answered:
+	if said, answered := cause.SaidIn(err); answered && wire.Refusal(err) == nil {
 		return !hintsAt([]byte(said))
 	}
-	return false
+	for _, own := range [...]error{context.Canceled, redislanes.ErrExhausted, redislanes.ErrShared, cause.ErrReturned} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return errors.As(err, new(*redislanes.DecodeError))
 }
 
 // hintsAt reports whether a server's error is about more than the command: it, or another
 // node, might run it.
 func hintsAt(text []byte) bool { return fate.Of(text).Passes() || fate.SaysReplica(text) }
-
-// NoteFailure is for the commands on a connection of [Client.WithConn].
-func (c *Client) NoteFailure(err error) { c.noteFailure(err) }
 
 // noteOutcomes is noteFailure for the commands of a request.
 func (r *Request) noteOutcomes(c *Client) {
@@ -60,7 +51,7 @@ func (r *Request) noteOutcomes(c *Client) {
 			failed = r.places[i].trip
 		}
 		if err != nil && !saysNothing(err) || err == nil && resp.IsError(reply) && hintsAt(resp.ErrorText(reply)) {
-			c.hint()
+			c.refresher.hint()
 			return
 		}
 	}

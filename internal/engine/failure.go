@@ -58,7 +58,7 @@ func isFinal(err error, due bool) bool {
 
 // answered notes that a command for the slot has succeeded at the node, and whether it certainly wrote.
 func (c *Client) answered(addr string, slot int32, wrote bool) {
-	if !c.refusals.any() {
+	if c.refusals.open.Load() == 0 {
 		return
 	}
 	if since, told := c.refusals.answered(addr, slot, wrote); told {
@@ -68,9 +68,6 @@ func (c *Client) answered(addr string, slot int32, wrote bool) {
 
 // noteAnswers is answered for the commands of a request that were not judged one by one.
 func (r *Request) noteAnswers(c *Client) {
-	if !c.refusals.any() {
-		return
-	}
 	for i := range r.places {
 		t := r.places[i].trip
 		if t != nil && !t.judged && !t.Failed() && t.Errors() == 0 {

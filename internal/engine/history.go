@@ -19,7 +19,6 @@ type history struct {
 	why       why   // it is sent again
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
-	replica   bool  // a server without cluster mode has refused it because it is a replica
 	unknown   attempt.Unknown
 }
 
@@ -72,9 +71,6 @@ func (h *history) explain(err *redislanes.Error, began time.Time, took time.Dura
 func (h *history) explained(err error, began time.Time, took time.Duration) error {
 	if h.overtaken {
 		err = fmt.Errorf("%w: %w", cause.ErrOvertaken, err)
-	}
-	if h.replica {
-		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
 	}
 	switch {
 	case !h.Since.IsZero():

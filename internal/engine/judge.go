@@ -39,7 +39,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 	case to.Fate.Passes():
 		return x.judgeRefusal(i, to.Fate, text, addr, now)
 	}
-	x.replaceStale(i, to.Fate, text)
+	x.client.replaceStale(x.request.places[i].trip.pool, to.Fate, text, x.replicaOf(i) != nil, x.sent)
 	h.Answered()
 	if to.Fate.Refused() {
 		return attempt.Stands
@@ -70,12 +70,12 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 		x.how.Replicas = false // no replica writes
 	}
 	a := &x.histories[i]
-	if x.replaceStale(i, f, text) && f == fate.Itself && a.hops < mostRedirects {
+	p := x.request.places[i].trip.pool
+	if x.client.replaceStale(p, f, text, x.replicaOf(i) != nil, x.sent) && f == fate.Itself && a.hops < mostRedirects {
 		a.hops++
 		a.why = wasRefused
 		return attempt.Follow
 	}
-	a.replica = f == fate.ReadOnly && x.client.topology.Load().Single
 	met := x.client.refused(f, text, addr, x.request.slots[i], x.replicaOf(i) != nil, now)
 	return x.next(i, wasRefused, met)
 }
@@ -83,25 +83,14 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 // next applies the rule for retries to the i-th command.
 func (x *retry) next(i int, because why, f attempt.Failure) attempt.Step {
 	if !f.Final {
-		x.client.hint()
+		x.client.refresher.hint()
 	}
 	a := &x.histories[i]
 	a.why, a.hops = because, 0
-	a.replica = a.replica && because == wasRefused
 	if replica := x.replicaOf(i); replica != nil && !slices.Contains(x.avoid, replica) {
 		x.avoid = append(x.avoid, replica)
 	}
 	return a.Next(f, x.client.cfg.RetryWindow)
-}
-
-// replaceStale replaces connections as [Client.replaceStale] does for the error reply to the i-th
-// command. It reports whether that command, or one that is judged with it, has had them replaced.
-func (x *retry) replaceStale(i int, f fate.Fate, text []byte) (replaced bool) {
-	p := x.request.places[i].trip.pool
-	if x.client.replaceStale(p, f, text, x.replicaOf(i) != nil, x.sent) {
-		x.replaced[p] = true
-	}
-	return x.replaced[p]
 }
 
 // replaceStale replaces the connections of the pool if the error reply says that they are stale. The
@@ -110,7 +99,7 @@ func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replic
 	if !attempt.Stale(f, text, replica) {
 		return false
 	}
-	c.hint()
+	c.refresher.hint()
 	return p.Renew(sent)
 }
 

@@ -40,13 +40,12 @@ func TestCommandSlot(t *testing.T) {
 		"XREAD BLOCK 0 STREAMS {t}a {t}b 0 0": "t",
 	} {
 		name, args := split(line)
-		slot, ok, err := commandSlot(name, args)
+		slot, err := commandSlot(name, args)
 		require.NoError(t, err, line)
-		assert.True(t, ok, line)
-		assert.Equal(t, slots.Of(want), slot, line)
+		assert.Equal(t, int32(slots.Of(want)), slot, line)
 	}
-	_, ok, err := commandSlot("PING", nil)
-	assert.False(t, ok)
+	slot, err := commandSlot("PING", nil)
+	assert.EqualValues(t, slots.NoKey, slot)
 	assert.NoError(t, err)
 }
 
@@ -57,8 +56,7 @@ func TestCrossSlotError(t *testing.T) {
 		"EVAL canary 2 canary1 canary2", "MSET {canary1} canary {canary1} canary canary2 canary",
 	} {
 		name, args := split(line)
-		_, ok, err := commandSlot(name, args)
-		assert.False(t, ok)
+		_, err := commandSlot(name, args)
 		require.ErrorIs(t, err, redislanes.ErrCrossSlot, line)
 		require.ErrorIs(t, err, redislanes.ErrNotSent, line)
 		var cross *redislanes.Error
@@ -68,7 +66,7 @@ func TestCrossSlotError(t *testing.T) {
 		assert.ErrorContains(t, err, strconv.Itoa(int(slots.Of("canary2"))))
 		assert.NotContains(t, err.Error(), "canary")
 	}
-	_, _, err := commandSlot("mget", []string{"foo", "bar"})
+	_, err := commandSlot("mget", []string{"foo", "bar"})
 	assert.EqualError(t, err, "redislanes: MGET: not sent: keys in different slots, 12182 and 5061: give them a common {hash tag}, or send a command for each slot")
 }
 
@@ -79,7 +77,7 @@ func TestCommandSlotDoesNotAllocate(t *testing.T) {
 	} {
 		name, args := split(line)
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			_, _, _ = commandSlot(name, args)
+			_, _ = commandSlot(name, args)
 			_ = commandTraits(name, args)
 		}), line)
 	}
@@ -94,13 +92,13 @@ func BenchmarkCommandSlot(b *testing.B) {
 		b.Run(fmt.Sprintf("%s/args=%d", name, len(args)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _, _ = commandSlot(name, args)
+				_, _ = commandSlot(name, args)
 			}
 		})
 	}
 }
 
-func commandSlot(name string, args []string) (slot uint16, ok bool, err error) {
+func commandSlot(name string, args []string) (slot int32, err error) {
 	var buf [256]byte
 	return slotOf(command.Of(resp.AppendCommand(buf[:0], name, args...)))
 }

@@ -47,10 +47,6 @@ const (
 	goneAfter  = 10 * time.Second
 	aloneAfter = time.Second
 
-	// lastAnswers is how long a refresh that its context has ended waits for the errors of the
-	// servers that it has asked.
-	lastAnswers = 200 * time.Millisecond
-
 	// strangerTime is how long a node stays that a redirect has named and no map holds. It may
 	// be about to get its first slot. If it is dead, this is remembered with it.
 	strangerTime = 10 * time.Second
@@ -68,9 +64,8 @@ const (
 	// redirect in a circle while a slot moves.
 	mostRedirects = 8
 
-	// beforeSeeds is how many known nodes are asked for a map before the seeds: all nodes of a
-	// cluster that is gone may be silent.
-	beforeSeeds = 2
+	// mostSyncs is how many callers of Sync may wait for the same refresh.
+	mostSyncs = 64
 
 	// quickRefreshes is how many quick refreshes may be saved, see quickSpacing.
 	quickRefreshes = 10
@@ -93,7 +88,4 @@ const (
 	// maxShownName bounds the name of a command that is not in the table and that traces show.
 	// Longer ones are likely to be arguments at the wrong place, which traces must not show.
 	maxShownName = 32
-
-	// longestPrint bounds the text of a reply, so that a large one does not fill a log.
-	longestPrint = 1 << 10
 )

@@ -17,7 +17,8 @@ func (r *Request) CommandName() string {
 	if len(r.parts) > 0 {
 		commands = r.parts
 	}
-	for i := 0; i < len(commands) && n.add(r.arena[commands[i].from:commands[i].to]); i++ {
+	for _, b := range commands {
+		n.add(r.arena[b.from:b.to])
 	}
 	return n.name()
 }
@@ -29,9 +30,7 @@ func (t *trip) CommandName() string {
 	}
 	var n naming
 	for encoded := range t.Each(t.of.arena) {
-		if !n.add(encoded) {
-			break
-		}
+		n.add(encoded)
 	}
 	return n.name()
 }
@@ -43,8 +42,8 @@ type naming struct {
 	several       bool
 }
 
-// add notes a command. It reports whether the next one matters.
-func (n *naming) add(encoded []byte) bool {
+// add notes a command.
+func (n *naming) add(encoded []byte) {
 	name, _ := resp.Argument(encoded, 0)
 	switch {
 	case string(name) == "ASKING":
@@ -53,7 +52,6 @@ func (n *naming) add(encoded []byte) bool {
 	case !bytes.EqualFold(name, n.called):
 		n.several = true
 	}
-	return !n.several
 }
 
 // name returns the name; "" if there are several.

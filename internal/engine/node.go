@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,10 +21,8 @@ type node struct {
 
 	pools [2]atomic.Pointer[nodepool.Node] // by use; nil until it is needed
 
-	mu      sync.Mutex              // guards the making of pools, and what follows; never held across I/O
-	infos   [2]*redislanes.PoolInfo // of the pools that the trace was told of
-	retired bool
-	closed  bool
+	mu      sync.Mutex // guards the making of pools, and what follows; never held across I/O
+	hasLeft bool       // the cluster, or the client is closed
 }
 
 // A topology is the map in use, with the nodes that commands are sent to.
@@ -51,35 +50,29 @@ func (n *node) pool(u use) *nodepool.Node {
 }
 
 func (n *node) makePool(u use) *nodepool.Node {
-	info := n.tellOpened(u) // a user's function, so before the lock is taken
-	p, used, closed := n.storePool(u, info)
-	if closed {
+	info := n.client.tellPool(&redislanes.PoolInfo{Addr: n.addr, Role: u.String()}, true) // a user's function, so before the lock is taken
+	n.mu.Lock()
+	p := n.pools[u].Load()
+	made := p == nil
+	left := made && n.hasLeft
+	switch {
+	case left:
+		p = n.newPool(u, info)
+	case made:
+		p = n.newPool(u, info)
+		n.pools[u].Store(p)
+	}
+	n.mu.Unlock()
+	if left {
+		if n.client.ctx.Err() == nil {
+			p.Retire()
+		}
 		_ = p.Close() // may take seconds, so without the lock
 	}
-	if !used {
-		n.tellClosed(info) // another caller was faster, or the node has left
+	if left || !made { // another caller was faster
+		n.client.tellPool(info, false)
 	}
 	return p
-}
-
-// storePool returns the pool. It makes it, with the info, unless it exists. A pool of a node that
-// is closed is to be closed, too.
-func (n *node) storePool(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used, closed bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if p := n.pools[u].Load(); p != nil {
-		return p, false, false
-	}
-	p = n.newPool(u, info)
-	if n.retired {
-		p.Retire()
-	}
-	n.pools[u].Store(p)
-	if n.closed {
-		return p, false, true
-	}
-	n.infos[u] = info
-	return p, true, false
 }
 
 func (n *node) newPool(u use, info *redislanes.PoolInfo) *nodepool.Node {
@@ -87,7 +80,7 @@ func (n *node) newPool(u use, info *redislanes.PoolInfo) *nodepool.Node {
 	if info != nil {
 		settings.Trace, settings.Traced = n.client.cfg.Trace, info
 	}
-	purpose := n.client.purpose(u)
+	purpose := n.client.nodes.purpose(u)
 	// New has validated the settings; they are the only source of errors.
 	p, err := nodepool.NewFor(settings, n.client.cfg.Dialer, purpose, n.addr, n.client.cfg.Logger)
 	if err != nil {
@@ -129,42 +122,25 @@ func (n *node) ReplyTime() time.Duration {
 	return 0
 }
 
-func (n *node) quiet() bool {
+// works returns a pool of the node that has connections and answers; nil if there is none.
+func (n *node) works() *nodepool.Node {
 	for _, p := range n.open() {
-		if !p.Quiet() {
-			return false
+		if p.Down() == nil && p.Connected() {
+			return p
 		}
 	}
-	return true
+	return nil
 }
 
-// release takes the pool away from the node, which makes another one when it is needed
-// again. Both results may be nil.
-func (n *node) release(u use) (*nodepool.Node, *redislanes.PoolInfo) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	info := n.infos[u]
-	n.infos[u] = nil
-	return n.pools[u].Swap(nil), info
+// silent reports whether the node is down or suspect.
+func (n *node) silent() bool {
+	return slices.ContainsFunc(n.open(), func(p *nodepool.Node) bool { return p.Down() != nil })
 }
 
-// retire makes the pools refuse new batches.
-func (n *node) retire() {
-	n.mu.Lock()
-	n.retired = true
-	n.mu.Unlock()
-	for _, p := range n.open() {
-		p.Retire()
-	}
-}
-
-func (n *node) close() {
+// leave returns the pools, which the node is about to lose. It makes no others.
+func (n *node) leave() []*nodepool.Node {
 	n.mu.Lock() // a pool that is being made is closed by its maker, or seen here
-	n.closed = true
-	n.mu.Unlock()
-	var closing sync.WaitGroup
-	for _, p := range n.open() {
-		closing.Go(func() { _ = p.Close() })
-	}
-	closing.Wait()
+	defer n.mu.Unlock()
+	n.hasLeft = true
+	return n.open()
 }

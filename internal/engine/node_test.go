@@ -22,11 +22,8 @@ func TestPoolOfANodeThatHasLeft(t *testing.T) {
 	servers := redistest.StartEmulated(t, 1)
 	client := open(t, Config{}, servers.Addrs())
 	n := client.current().Nodes[0]
-	n.retire()
-	n.close()
-	p, used, closed := n.storePool(asReplica, nil)
-	require.Equal(t, []bool{false, true}, []bool{used, closed})
-	require.NoError(t, p.Close())
+	n.leave()
+	p := n.pool(asReplica)
 	_, err := wire.Ask(t.Context(), p, []string{"GET", "k"}).Reply(0)
 	require.ErrorIs(t, err, cause.ErrRetired)
 }

@@ -53,19 +53,6 @@ func (t *tracer) endRequest(ctx context.Context, s redislanes.RequestStart, info
 	end(t, "Trace.EndRequest", t.trace.EndRequest, ctx, s, info)
 }
 
-// tracesGroups reports whether the trace, which there is, is told of groups.
-func (t *tracer) tracesGroups() bool {
-	return t.trace.BeginGroup != nil || t.trace.EndGroup != nil
-}
-
-func (t *tracer) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
-	return begin(t, "Trace.BeginGroup", t.trace.BeginGroup, ctx, s)
-}
-
-func (t *tracer) endGroup(ctx context.Context, s redislanes.GroupStart, info redislanes.GroupInfo) {
-	end(t, "Trace.EndGroup", t.trace.EndGroup, ctx, s, info)
-}
-
 // info is what became of the request, which has ended.
 func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 	info := redislanes.RequestInfo{
@@ -134,11 +121,6 @@ func worse(o, than string) bool {
 	return slices.Index(order[:], o) > slices.Index(order[:], than)
 }
 
-// group returns the tally of a group of commands.
-func (t *tally) group(took time.Duration, replyBytes int) redislanes.GroupInfo {
-	return redislanes.GroupInfo{Took: took, Bytes: replyBytes, Outcome: t.worst(), Failed: t.failed, Code: t.code, Err: t.err}
-}
-
 const noScriptCode = "NOSCRIPT"
 
 // saysNoScript tells whether the server does not know the script of EVALSHA.
@@ -158,21 +140,22 @@ func outcomeOf(reply []byte, err error) string {
 	return "unknown"
 }
 
-// nextAttempt notes that so many groups are about to be sent.
-func (o *observation) nextAttempt(groups int) {
-	if o != nil {
-		o.attempt++
-		o.groups = groups
-	}
-}
-
-// begin tells of groups that are being sent.
+// begin notes groups that are being sent, and tells of those that share a connection.
 func (o *observation) begin(r *Request, trips []*trip) {
-	if !o.tracer.tracesGroups() {
-		return
-	}
-	now := o.began
+	now, trace := o.began, o.tracer.trace
 	for _, t := range trips {
+		retried, redirected := 0, 0
+		for _, i := range t.commands {
+			if r.histories[i].why.redirects() {
+				redirected++
+			} else {
+				retried++
+			}
+		}
+		o.retries, o.redirects = o.retries+retried, o.redirects+redirected
+		if r.own || trace.BeginGroup == nil && trace.EndGroup == nil {
+			continue
+		}
 		if now == 0 {
 			now = o.tracer.now()
 		}
@@ -180,9 +163,9 @@ func (o *observation) begin(r *Request, trips []*trip) {
 		t.told, t.of = true, r
 		t.start = redislanes.GroupStart{
 			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.attempt, Groups: o.groups,
-			Retried: t.retried, Redirected: t.redirected, Names: t,
+			Retried: retried, Redirected: redirected, Names: t,
 		}
-		t.observed = o.tracer.beginGroup(o.ctx, t.start)
+		t.observed = begin(o.tracer, "Trace.BeginGroup", trace.BeginGroup, o.ctx, t.start)
 	}
 	o.began = 0 // those that are sent later begin later
 }
@@ -203,10 +186,9 @@ func (o *observation) end(t *trip) {
 	if o == nil || !t.told {
 		return
 	}
-	info := t.info()
-	ctx := t.observed
+	info, ctx := t.info(), t.observed
 	t.told, t.observed = false, nil
-	o.tracer.endGroup(ctx, t.start, info)
+	end(o.tracer, "Trace.EndGroup", o.tracer.trace.EndGroup, ctx, t.start, info)
 	t.of = nil
 }
 
@@ -218,26 +200,8 @@ func (t *trip) info() redislanes.GroupInfo {
 			became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
 		}
 	}
-	return became.group(t.Took(), t.ReplySize())
-}
-
-// count notes why a command of the request goes again.
-func (o *observation) count(w why) {
-	switch {
-	case o == nil:
-	case w.redirects():
-		o.redirects++
-	default:
-		o.retries++
-	}
-}
-
-// count notes why a command is in the group, which goes again.
-func (t *trip) count(w why) {
-	if w.redirects() {
-		t.redirected++
-	} else {
-		t.retried++
+	return redislanes.GroupInfo{
+		Took: t.Took(), Bytes: t.ReplySize(), Outcome: became.worst(), Failed: became.failed, Code: became.code, Err: became.err,
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -47,51 +46,20 @@ func end[S, I any](t *tracer, name string, f func(context.Context, S, I), ctx co
 // CallUser calls a function of the program. A panic in it is logged.
 func (c *Client) CallUser(name string, f func()) { c.log.Call(name, f) }
 
-// tellOpened returns what the trace knows a new pool by, nil without one.
-func (n *node) tellOpened(u use) *redislanes.PoolInfo {
-	cfg := &n.client.cfg
-	if cfg.Trace == nil {
+// tellPool tells the trace that a pool is opened, or that it is closed. It returns what the trace knows the
+// pool by, nil without a trace.
+func (c *Client) tellPool(info *redislanes.PoolInfo, opened bool) *redislanes.PoolInfo {
+	t := c.cfg.Trace
+	if t == nil {
 		return nil
 	}
-	info := &redislanes.PoolInfo{Addr: n.addr, Role: u.String(), Kind: cfg.Pool.WithDefaults(false).Kind}
-	if f := cfg.Trace.PoolOpened; f != nil {
-		n.client.log.Call("Trace.PoolOpened", func() { f(info) })
+	name, f := "Trace.PoolClosed", t.PoolClosed
+	if opened {
+		info.Kind = c.cfg.Pool.WithDefaults(false).Kind
+		name, f = "Trace.PoolOpened", t.PoolOpened
+	}
+	if f != nil {
+		c.log.Call(name, func() { f(info) })
 	}
 	return info
-}
-
-// tellClosed tells that the pool is closed; info may be nil.
-func (n *node) tellClosed(info *redislanes.PoolInfo) {
-	if info == nil {
-		return
-	}
-	if f := n.client.cfg.Trace.PoolClosed; f != nil {
-		n.client.log.Call("Trace.PoolClosed", func() { f(info) })
-	}
-}
-
-// left tells that the node has left the cluster: its pools are closed.
-func (n *node) left() {
-	n.mu.Lock()
-	infos := n.infos
-	n.infos = [2]*redislanes.PoolInfo{}
-	n.mu.Unlock()
-	for _, info := range infos {
-		n.tellClosed(info)
-	}
-}
-
-// tellTopology tells the trace how the map in use differs from the one that it
-// was told of last.
-func (r *refresher) tellTopology() {
-	if r.client.cfg.Trace == nil || r.client.cfg.Trace.TopologyChanged == nil {
-		return
-	}
-	after := r.client.topology.Load()
-	change := slots.Diff(r.shown, after)
-	r.shown = after
-	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
-		return
-	}
-	r.client.log.Call("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
 }

@@ -21,28 +21,14 @@ func (c *Client) AppendOwn(r *Request, buf []byte) error {
 	if traits.Way() == command.Held {
 		return wire.NotShared(cmd, redislanes.ErrShared)
 	}
-	slot, several, err := c.slotOf(cmd)
-	if err != nil {
+	slot, err := slotOf(cmd)
+	if err != nil && c.hasSlots() {
 		return err
 	}
 	r.Commit(buf, slot)
 	r.Mark(0, traits)
-	r.own, r.several = true, several
+	r.own, r.several = true, err != nil
 	return nil
-}
-
-// addTo adds the i-th command to the trip, and notes its place.
-func (r *Request) addTo(t *trip, i int) {
-	r.places[i] = place{trip: t, pos: t.Len()}
-	if r.marks[i]&markSlow != 0 {
-		t.SetSlow(true)
-	}
-	if len(r.parts) == 0 {
-		t.Add(r.bounds[i].from, r.bounds[i].to)
-	}
-	for _, part := range r.parts {
-		t.Add(part.from, part.to)
-	}
 }
 
 // transaction returns what became of a transaction: why it was refused, if none of its commands has

@@ -95,7 +95,7 @@ func TestRefreshesAreSpaced(t *testing.T) {
 				time.Sleep(time.Minute + 250*time.Millisecond)
 				p.times()
 				for range 3500 * time.Millisecond / time.Millisecond { // between two regular ones
-					client.hint()
+					client.refresher.hint()
 					time.Sleep(time.Millisecond)
 				}
 				time.Sleep(200 * time.Millisecond) // not 250 ms: then a regular refresh comes

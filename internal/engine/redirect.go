@@ -17,7 +17,7 @@ import (
 func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
 	a, slot := &x.histories[i], x.request.slots[i]
 	if to.Fate != fate.Ask {
-		x.client.hint()
+		x.client.refresher.hint()
 	}
 	if slot != int32(to.Slot) {
 		return attempt.Stands
@@ -28,7 +28,7 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	}
 	var n *node
 	if place != "" && a.hops < mostRedirects { // else servers that have not heard the same of the slot yet redirect in a circle
-		n = x.client.node(place)
+		n = x.client.named(place)
 	}
 	if n == nil { // also if there are too many nodes that no map has: the next refresh makes room
 		return x.judgeRefusal(i, fate.Nowhere, text, addr, now)

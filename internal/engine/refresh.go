@@ -5,43 +5,65 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
+// A refresher fetches maps of the slots, one at a time, and tells the log and the trace of them. It is
+// for New and then for keepFresh, without a lock; hint and the channels are for all.
+type refresher struct {
+	client *Client
+	stale  chan struct{}   // capacity 1: something hints that the map is out of date
+	syncs  chan chan error // of callers of Sync
+
+	failing map[string]time.Time // since when the server at an address has given no map of ours
+	strange map[string]bool      // the servers of which the log was told that they give another cluster's map
+
+	since  time.Time      // since when refreshes fail; zero: the last one has succeeded
+	failed guard.Throttle // lines about that
+	shown  *topology      // the last one that the trace and the log were told of
+	moved  int            // slots that have moved since the log was told
+	told   guard.Throttle // lines about that
+}
+
+func newRefresher(c *Client) refresher {
+	return refresher{client: c, stale: make(chan struct{}, 1), syncs: make(chan chan error, mostSyncs),
+		failing: make(map[string]time.Time), strange: make(map[string]bool)}
+}
+
 // hint asks for a refresh soon. It never blocks.
-func (c *Client) hint() {
+func (r *refresher) hint() {
 	select {
-	case c.stale <- struct{}{}:
+	case r.stale <- struct{}{}:
 	default:
 	}
 }
 
 // Sync fetches the map of the slots now and returns when it is in use.
 func (c *Client) Sync(ctx context.Context) error {
-	if err := c.open(ctx); err != nil {
-		return err
+	if err := c.Usable(ctx); err != nil && (!c.Made() || ctx == nil || c.ctx.Err() != nil) {
+		return err // not if there is no map yet
 	}
 	done := make(chan error, 1)
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return errClosed
-	}
-	c.syncs = append(c.syncs, done)
-	c.mu.Unlock()
-	c.hint()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("redislanes: waiting for a refresh: %w", ctx.Err())
-	case <-c.ctx.Done():
-		return errClosed
+	for asks := c.refresher.syncs; ; {
+		select {
+		case asks <- done:
+			asks = nil
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("redislanes: waiting for a refresh: %w", ctx.Err())
+		case <-c.ctx.Done():
+			return errClosed
+		}
 	}
 }
 
 // keepFresh refreshes when it is hinted at, asked to by Sync, and now and then,
 // one at a time. Until there is a map ([Config.Lazy]), it tries again after a pause.
-func (c *Client) keepFresh() {
+func (r *refresher) keepFresh() {
+	c := r.client
 	var tick <-chan time.Time
 	if c.cfg.RefreshEvery > 0 {
 		ticker := time.NewTicker(c.cfg.RefreshEvery)
@@ -57,15 +79,16 @@ func (c *Client) keepFresh() {
 	next := time.Now()
 	var pace pacer
 	for failures := 0; ; {
+		var waiting []chan error
 		select {
-		case <-c.stale:
-			if c.nobodySyncs() {
-				if spaced == nil {
-					spacing.Reset(time.Until(next))
-					spaced = spacing.C
-				}
-				continue
+		case <-r.stale:
+			if spaced == nil {
+				spacing.Reset(time.Until(next))
+				spaced = spacing.C
 			}
+			continue
+		case done := <-r.syncs:
+			waiting = append(waiting, done)
 		case <-spaced:
 		case <-tick:
 			if len(c.working()) == 0 && c.topology.Load().Map != nil {
@@ -74,37 +97,78 @@ func (c *Client) keepFresh() {
 		case <-c.ctx.Done():
 			return
 		}
+		for range len(r.syncs) {
+			waiting = append(waiting, <-r.syncs)
+		}
 		spaced = nil
-		c.refreshForAll()
+		err := r.refresh(c.ctx)
+		r.noteRefreshed(err)
 		now := time.Now()
 		next = now.Add(pace.after(now))
 		if c.topology.Load().Map == nil {
+			c.notStarted.Store(&err) // before anybody can ask
 			spacing.Reset(startPause(failures))
 			spaced = spacing.C
 			failures++
 		}
+		for _, done := range waiting {
+			done <- err
+		}
 	}
 }
 
-func (c *Client) nobodySyncs() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.syncs) == 0
+// refresh asks servers in the order of candidates until a map can be used.
+func (r *refresher) refresh(ctx context.Context) error {
+	if err := r.poll(ctx); err != nil {
+		r.client.counters.refreshErrors.Add(1)
+		return err
+	}
+	r.client.counters.refreshes.Add(1)
+	r.noteChanges()
+	return nil
 }
 
-// refreshForAll refreshes and tells the callers of Sync that wait.
-func (c *Client) refreshForAll() {
-	c.mu.Lock()
-	waiting := c.syncs
-	c.syncs = nil
-	c.mu.Unlock()
-	err := c.refresher.refresh(c.ctx)
-	if err != nil && c.topology.Load().Map == nil {
-		c.notStarted.Store(&err) // before anybody can ask
+// noteRefreshed tells the log of refreshes that fail, and of the first one that succeeds again.
+func (r *refresher) noteRefreshed(err error) {
+	now, log := time.Now(), r.client.log
+	switch {
+	case err == nil && !r.since.IsZero():
+		log.Note(guard.RefreshSucceeded, now.Sub(r.since))
+		r.since = time.Time{}
+		r.failed.Over()
+	case err == nil || r.client.ctx.Err() != nil:
+	default:
+		if r.since.IsZero() {
+			r.since = now
+		}
+		if n, due := r.failed.Due(now); due {
+			log.Note(guard.RefreshFailed, n, err)
+		}
+		log.Panicked(err)
 	}
-	c.refresher.noteRefreshed(err)
-	for _, done := range waiting {
-		done <- err
+}
+
+// noteChanges tells the trace and the log how the map in use differs from the one that they were told of last.
+// While slots move all the time, the log has one line in five seconds at most.
+func (r *refresher) noteChanges() {
+	c, before := r.client, r.shown
+	r.shown = c.topology.Load()
+	change := slots.Diff(before, r.shown)
+	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
+		return
+	}
+	if t := c.cfg.Trace; t != nil && t.TopologyChanged != nil {
+		c.log.Call("Trace.TopologyChanged", func() { t.TopologyChanged(change) })
+	}
+	if before == nil {
+		return // the first map is no news
+	}
+	if r.moved += change.Moved; r.moved == 0 {
+		return
+	}
+	if _, due := r.told.Due(time.Now()); due {
+		c.log.Note(guard.SlotsMoved, r.moved)
+		r.moved = 0
 	}
 }
 

@@ -20,9 +20,9 @@ func TestSilentNodesAreAskedLast(t *testing.T) {
 		require.NoError(t, client.do(ctx, "GET", key))
 	}
 	e.Nodes()[1].Close()
-	require.Eventually(t, func() bool { return len(client.silentNodes()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, client.known(e.Addrs()[1]).silent, 10*time.Second, time.Millisecond)
 	for range 20 {
-		addrs := client.candidates(client.topology.Load())
+		addrs := client.refresher.candidates(client.topology.Load())
 		require.ElementsMatch(t, e.Addrs(), addrs)
 		require.Equal(t, e.Addrs()[1], addrs[2])
 	}

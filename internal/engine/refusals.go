@@ -21,7 +21,7 @@ const (
 // refusals are since when nodes refuse commands, and since when slots are refused or have no
 // server. The zero value is ready to use. All methods are safe for concurrent use.
 type refusals struct {
-	open atomic.Int32 // how many there are
+	open atomic.Int32 // how many there are, for one atomic load
 
 	mu sync.Mutex // guards what follows
 	at map[attempt.Site]*refusal
@@ -33,9 +33,6 @@ type refusal struct {
 	writes      bool // only the success of a write ends it
 	told        bool // the log knows of it
 }
-
-// any reports whether there is a refusal. It costs one atomic load.
-func (r *refusals) any() bool { return r.open.Load() > 0 }
 
 // refused notes that a command for the slot was refused by the node at addr; "" if the slot has no
 // server. It returns since when the node or the slot refuses, whichever is longer, and whether the

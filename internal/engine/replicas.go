@@ -42,7 +42,6 @@ func (e *execution) placeOnReplicas(t *topology, r *Request, how How) []*trip {
 		tr.replica = replica
 		r.addTo(tr, i)
 	}
-	e.observed.nextAttempt(e.used - first)
 	return e.trips[first:e.used]
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -78,15 +79,12 @@ type trip struct {
 
 	judged   bool  // a retry has decided about its commands
 	commands []int // which ones, for a retry
-	kept     bool  // a command's reply is in it, for retry.reclaim
 
 	// For the observation, if somebody is told of the group.
-	told       bool            // of its beginning, and not yet of its end
-	observed   context.Context // as the trace returned it
-	of         *Request
-	start      redislanes.GroupStart
-	retried    int // commands in it
-	redirected int
+	told     bool            // of its beginning, and not yet of its end
+	observed context.Context // as the trace returned it
+	of       *Request
+	start    redislanes.GroupStart
 }
 
 // An execution is the trips of one request. It is used again for the next request,
@@ -116,7 +114,9 @@ func (r *Request) Reset() {
 	r.scripts = r.scripts[:0]
 	r.marks, r.several = r.marks[:0], false
 	r.written = r.written[:0]
-	r.renew()
+	if r.execution == nil || r.execution.abandoned {
+		r.execution = newExecution()
+	}
 	r.execution.used, r.execution.settled, r.execution.reclaimed, r.execution.table = 0, 0, 0, nil
 	r.execution.call.Begin(0)
 }
@@ -159,9 +159,9 @@ func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
 func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }
 
 // MarkExpiry calls [Request.Expiry] if the i-th command only sets the time to live of the key of
-// the command before it, see [attempt.SetsExpiry].
+// the command before it, which there is, see [attempt.SetsExpiry].
 func (r *Request) MarkExpiry(i int) {
-	if i > 0 && attempt.SetsExpiry(r.command(i), r.command(i-1)) {
+	if attempt.SetsExpiry(r.command(i), r.command(i-1)) {
 		r.Expiry(i)
 	}
 }
@@ -185,7 +185,9 @@ func (r *Request) Mark(i int, t command.Traits) {
 	if t&command.MayWrite != 0 {
 		r.marks[i] |= markMayWrite
 	}
-	r.MarkExpiry(i)
+	if i > 0 {
+		r.MarkExpiry(i)
+	}
 	if t&command.Slow != 0 {
 		r.SetSlow(i, true)
 	}
@@ -227,6 +229,65 @@ func (r *Request) Raw(i int) []byte {
 func (r *Request) Undecodable(i int, err error) error {
 	return wire.Named(commandName(r.command(i)), r.Node(i), err)
 }
+
+// Probes says of the commands that they find out whether the server knows a script: NOSCRIPT is no
+// failure.
+func (r *Request) Probes() { r.probes = true }
+
+// Join appends the replies to buf, also those that are errors. The error is what became of the first
+// command that has none, or of the only command if the server refused it. refused is the number of the
+// first reply that is a refusal; -1: none is.
+func (r *Request) Join(buf []byte) (replies []byte, refused int, err error) {
+	refused = -1
+	number := 0
+	add := func(reply []byte) {
+		if refused < 0 && wire.IsRefusal(reply) {
+			refused = number
+		}
+		number++
+		buf = append(buf, reply...)
+	}
+	only := false
+	for i := range r.bounds {
+		reply, err := r.outcome(i)
+		if err != nil {
+			return buf, -1, r.failed(i, r.Node(i), err)
+		}
+		only = len(r.bounds) == 1 && wire.IsRefusal(reply)
+		p := r.places[i]
+		for k := range r.parts {
+			part, _ := p.trip.Reply(p.pos + k)
+			add(part)
+		}
+		if len(r.parts) == 0 {
+			add(reply)
+		}
+	}
+	if only {
+		return buf, refused, r.ErrorAt(refused, nil)
+	}
+	return buf, refused, nil
+}
+
+// ErrorAt returns the error of the command with that reply: that of the reply if it is an error, else
+// err.
+func (r *Request) ErrorAt(number int, err error) *redislanes.Error {
+	i, encoded := number, []byte(nil)
+	if len(r.parts) > 0 {
+		i, encoded = 0, r.arena[r.parts[number].from:r.parts[number].to]
+	} else {
+		encoded = r.command(number)
+	}
+	p := r.places[i]
+	if reply, _ := p.trip.Reply(p.pos + number - i); resp.IsError(reply) {
+		err = wire.ReplyError(reply)
+	}
+	failed := r.failed(i, r.Node(i), err)
+	failed.Command = commandName(encoded)
+	return failed
+}
+
+func commandName(command []byte) string { return strings.ToUpper(resp.CommandName(command)) }
 
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
@@ -276,22 +337,11 @@ func (r *Request) Node(i int) string {
 	return r.places[i].trip.pool.Address()
 }
 
-// renew makes an execution if there is none, or if lanes may still hold the old one.
-func (r *Request) renew() {
-	if r.execution == nil || r.execution.abandoned {
-		r.execution = &execution{call: wire.NewCall(), request: r}
-		r.execution.call.Begin(0)
-	}
-}
-
-// begin returns an execution that no lane holds any more.
-func (r *Request) begin() *execution {
-	r.renew()
-	r.execution.request, r.execution.observed = r, nil
-	if r.observed.tracer != nil {
-		r.execution.observed = &r.observed
-	}
-	return r.execution
+// newExecution returns the execution of a request that has none, or whose old one lanes may still hold.
+func newExecution() *execution {
+	e := &execution{call: wire.NewCall()}
+	e.call.Begin(0)
+	return e
 }
 
 // trip returns an empty trip to the pool.
@@ -303,7 +353,7 @@ func (e *execution) trip(p *nodepool.Node, arena []byte) *trip {
 	e.used++
 	t.pool, t.replica = p, nil
 	t.judged, t.commands = false, t.commands[:0]
-	t.told, t.retried, t.redirected = false, 0, 0
+	t.told = false
 	t.Reset(e.call, arena)
 	return t
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/attempt"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -38,12 +37,8 @@ type retry struct {
 	due      time.Time // unless later is empty
 	sent     time.Time // when the last attempt was made
 
-	// The pools that replaced their connections because of the commands that are being judged.
-	replaced map[*nodepool.Node]bool
-
 	steps  []attempt.Step // of the commands that are being judged
 	asking bound          // an ASKING in the request's arena
-	many   int            // how many trips are too many to keep those that nobody needs
 }
 
 // run judges and sends until nothing is left that may be sent again.
@@ -75,7 +70,6 @@ func (x *retry) begin(ctx context.Context) {
 	r.histories, r.began = x.histories, time.Now()
 	x.sent = r.began
 	x.bySlot, x.byKey = make(map[int32]route), make(map[string]route)
-	x.replaced = make(map[*nodepool.Node]bool)
 	for i, p := range r.places {
 		x.histories[i].Tries = 1
 		if p.trip == nil {
@@ -150,7 +144,6 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
-	clear(x.replaced)
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
 		if len(x.byKey) > 0 {
@@ -261,8 +254,6 @@ func (x *retry) send(ctx context.Context) {
 		x.histories[i].Alone = x.histories[i].Alone || slices.Contains(alone, r.slots[i])
 		tr := e.tripTo(to, r, i, first, How{}, x.histories[i].Alone)
 		tr.replica = replica
-		e.observed.count(why)
-		tr.count(why)
 		if asks {
 			tr.Add(asking.from, asking.to)
 		}
@@ -271,7 +262,6 @@ func (x *retry) send(ctx context.Context) {
 	}
 	x.now = x.now[:0]
 	x.sent = time.Now()
-	e.observed.nextAttempt(e.used - first)
 	e.send(ctx, e.trips[first:e.used], x.how.Sequential)
 }
 
@@ -291,28 +281,23 @@ func (x *retry) aloneSlots() (alone []int32) {
 // which does not go now.
 func (x *retry) reclaim() {
 	e := x.execution
-	if x.many = max(x.many, keptTrips); e.open || e.used < x.many {
+	if e.open || e.used < keptTrips {
 		return
-	}
-	for _, t := range e.trips[:e.used] {
-		t.kept = false
 	}
 	for _, i := range x.now {
 		x.request.places[i] = place{}
 	}
+	needed := make(map[*trip]bool)
 	for _, p := range x.request.places {
-		if p.trip != nil {
-			p.trip.kept = true
-		}
+		needed[p.trip] = true
 	}
-	needed := 0
+	kept := 0
 	for i, t := range e.trips[:e.used] {
-		if t.kept {
-			e.trips[needed], e.trips[i] = t, e.trips[needed]
-			needed++
+		if needed[t] {
+			e.trips[kept], e.trips[i] = t, e.trips[kept]
+			kept++
 		}
 	}
-	e.reclaimed += e.used - needed
-	e.used, e.settled = needed, needed
-	x.many = 2 * needed
+	e.reclaimed += e.used - kept
+	e.used, e.settled = kept, kept
 }

@@ -17,22 +17,6 @@ func (c *Client) hasSlots() bool {
 	return t.Map != nil && !t.Single
 }
 
-// slotOf returns the slot that the command travels by: that of its keys, or slots.NoKey. Keys in several
-// slots are an error, unless there are no slots.
-func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err error) {
-	s, ok, err := slotOf(cmd)
-	switch {
-	case err != nil:
-		if !c.hasSlots() {
-			err = nil
-		}
-		return 0, true, err
-	case !ok:
-		return slots.NoKey, false, nil
-	}
-	return int32(s), false, nil
-}
-
 // Append takes over buf, which is [Request.Buffer] with one command appended,
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is
@@ -41,37 +25,90 @@ func (c *Client) slotOf(cmd command.Command) (slot int32, several bool, err erro
 // with keys in different slots with [redislanes.ErrCrossSlot]; then the request stays as it was.
 func (c *Client) Append(r *Request, buf []byte) error {
 	cmd := command.Of(buf[min(len(r.arena), len(buf)):])
-	slot, several, traits, err := c.judge(cmd)
-	if err != nil {
+	if err := wire.CheckName(cmd); err != nil {
+		return err
+	}
+	traits := c.cfg.Slow.apply(cmd)
+	if traits.Way() != command.Shared {
+		return wire.NotShared(cmd, cause.ErrNotPipelinable)
+	}
+	slot, err := slotOf(cmd)
+	if err != nil && c.hasSlots() {
 		return err
 	}
 	r.Commit(buf, slot)
 	r.Mark(r.Len()-1, traits)
-	r.several = r.several || several // Exec looks again
+	r.several = r.several || err != nil // Exec looks again
 	return nil
+}
+
+// AppendTogether makes commands the commands of an empty request. buf is [Request.Buffer] with them
+// appended, and each ends at one of the places. All travel for one slot: that of their keys, or
+// otherwise if none has a key. own says that they need a connection for themselves. AppendTogether
+// returns how the request is to be sent: commands that may write do not go to replicas.
+func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise int32, own bool, how How) (How, error) {
+	slot, from := int32(slots.NoKey), 0
+	t := c.topology.Load()
+	must := how.At.node == nil && t.Map != nil && !t.Single
+	for i, to := range ends {
+		cmd := command.Of(buf[from:to])
+		s, err := slotOf(cmd)
+		switch {
+		case err != nil && must:
+			return how, err
+		case must && s >= 0 && slot >= 0 && s != slot:
+			return how, crossSlot(cmd.Name(), slot, s)
+		}
+		slot = max(slot, s)
+		how.Replicas = how.Replicas && !isWrite(cmd)
+		r.add(from, to, slots.NoKey)
+		r.arena = buf
+		r.Mark(i, c.cfg.Slow.apply(cmd))
+		from = to
+	}
+	if slot == slots.NoKey {
+		slot = otherwise
+	}
+	for i := range r.slots {
+		r.slots[i] = slot
+	}
+	if r.own = own; own && len(ends) > 1 {
+		r.joinParts()
+	}
+	return how, nil
+}
+
+// joinParts makes all commands one.
+func (r *Request) joinParts() {
+	slot := r.slots[0]
+	r.parts = append(r.parts, r.bounds...)
+	r.bounds, r.slots, r.marks = r.bounds[:0], r.slots[:0], r.marks[:0]
+	r.add(0, len(r.arena), slot)
+}
+
+// KeysSlot returns the slot of the keys that an action names; slots.NoKey if it names none.
+func (c *Client) KeysSlot(keys []string) (slot int32, err error) {
+	slot = slots.NoKey
+	must := c.hasSlots()
+	for _, key := range keys {
+		s := int32(slots.Of(key))
+		if slot >= 0 && s != slot && must {
+			return 0, crossSlot("action", slot, s)
+		}
+		slot = max(slot, s)
+	}
+	return slot, nil
 }
 
 // checkSlots returns the error of the first command with keys in several slots, if they must not be:
 // a command may have been appended before the first map.
 func (c *Client) checkSlots(r *Request) error {
 	for i := range r.bounds {
-		if _, _, err := c.slotOf(command.Of(r.command(i))); err != nil {
+		if _, err := slotOf(command.Of(r.command(i))); err != nil && c.hasSlots() {
 			return wire.Named(commandName(r.command(i)), "", err)
 		}
 	}
 	return nil
-}
-
-// judge returns how a command travels in a request.
-func (c *Client) judge(cmd command.Command) (slot int32, several bool, t command.Traits, err error) {
-	if err := wire.CheckName(cmd); err != nil {
-		return 0, false, 0, err
-	}
-	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
-		return 0, false, t, wire.NotShared(cmd, cause.ErrNotPipelinable)
-	}
-	slot, several, err = c.slotOf(cmd)
-	return slot, several, t, err
 }
 
 // joinSlots gives all commands that have keys the same slot: one of them has keys in several, and they
@@ -82,25 +119,41 @@ func (r *Request) joinSlots() {
 	}
 }
 
-// slotOf returns the slot of all keys of the command; ok is false if it has none.
-// Shard channels count as keys. Of a command that is not in the table, the first argument is taken for
-// its only key. The error wraps ErrCrossSlot. A command with too few or malformed arguments has no
-// slot, or that of the keys that can be told: the server then says what is wrong.
-func slotOf(c command.Command) (slot uint16, ok bool, err error) {
+// slotOf returns the slot of all keys of the command, slots.NoKey if it has none. Shard channels count
+// as keys. Of a command that is not in the table, the first argument is taken for its only key. The error wraps
+// ErrCrossSlot. A command with too few or malformed arguments has no slot, or that of the keys that can be
+// told: the server then says what is wrong.
+func slotOf(c command.Command) (slot int32, err error) {
+	slot = slots.NoKey
 	for keys := c.Keys(); ; {
 		key, more := keys.Next()
 		if !more {
-			return slot, ok, nil
+			return slot, nil
 		}
-		s := slots.OfBytes(key)
-		if ok && s != slot {
-			return 0, false, crossSlot(c.Name(), slot, s)
+		s := int32(slots.OfBytes(key))
+		if slot >= 0 && s != slot {
+			return 0, crossSlot(c.Name(), slot, s)
 		}
-		slot, ok = s, true
+		slot = s
 	}
 }
 
-func crossSlot(name string, a, b uint16) error {
+func crossSlot(name string, a, b int32) error {
 	why := fmt.Errorf("%w, %d and %d: give them a common {hash tag}, or send a command for each slot", redislanes.ErrCrossSlot, a, b)
 	return &redislanes.Error{Command: name, Outcome: redislanes.ErrNotSent, Cause: why}
+}
+
+// apply returns the traits of the command with these settings.
+func (o Overrides) apply(c command.Command) command.Traits {
+	t := c.Traits()
+	if len(o) == 0 {
+		return t
+	}
+	switch slow, set := o[c.Name()]; {
+	case !set:
+		return t
+	case slow:
+		return t | command.Slow
+	}
+	return t &^ command.Slow
 }

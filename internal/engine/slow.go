@@ -34,18 +34,3 @@ func SlowOnly(names []string) (Overrides, error) {
 	}
 	return o, nil
 }
-
-// apply returns the traits of the command with these settings.
-func (o Overrides) apply(c command.Command) command.Traits {
-	t := c.Traits()
-	if len(o) == 0 {
-		return t
-	}
-	switch slow, set := o[c.Name()]; {
-	case !set:
-		return t
-	case slow:
-		return t | command.Slow
-	}
-	return t &^ command.Slow
-}

@@ -115,7 +115,7 @@ var connections = []promise{
 			by: never("spacing"), tests: "./internal/guard TestThrottle"},
 		{fault: "each command that is refused for a moment is a line in the log", at: "internal/engine.refusals.refused",
 			by: instead("now.Sub(node.since) >= lastingRefusal", "true"), tests: "./internal/engine TestLogIsTold"},
-		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteMoved",
+		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteChanges",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
 	}},
 }

@@ -15,7 +15,7 @@ var outages = []promise{
 			by: instead("f.At.Sub(h.first) < window", "f.At.Sub(h.first) < min(window, 300*time.Millisecond)"), tests: "./cluster TestFailoverFailsNoCall"},
 	}},
 	{"a node that has refused for longer than the window fails calls at once, until it serves again", []mutant{
-		{fault: "a success does not end a refusal", at: "internal/engine.Client.end",
+		{fault: "a success does not end a refusal", at: "internal/engine.Client.Exec",
 			by: drop("noteAnswers"), tests: "./cluster TestDeadForGood/LOADING"},
 		{fault: "a slot that is refused has a new window whenever its node serves another one", at: "internal/engine.refusals.refused",
 			by: instead("slot >= 0", "false"), tests: "./internal/engine TestRefusals"},
@@ -43,13 +43,13 @@ var outages = []promise{
 	{"a command without a key leaves a node that is down, and only then", []mutant{
 		{fault: "commands without a key stay at a node that is down", at: "internal/slots.Table.Home",
 			by: never("Answers"), tests: "./cluster TestKeylessWhileAllNodesAreDown"},
-		{fault: "commands without a key change their node when slots move", at: "internal/slots.Table.Settle",
-			by: never("Index"), tests: "./internal/slots TestSettle"},
+		{fault: "commands without a key change their node when slots move", at: "internal/slots.Table.Behind",
+			by: never("Index"), tests: "./internal/slots TestHome"},
 	}},
 	{"a node that leaves the cluster fails no call", []mutant{
-		{fault: "a node that leaves takes commands with it", at: "internal/engine.Client.drain",
-			by: becomes("if n != nil { return }", "retire"), tests: "./cluster TestLeavingNodesFailNoCall"},
-		{fault: "a dead node that only MOVED names is forgotten", at: "internal/engine.Client.use",
+		{fault: "a node that leaves takes commands with it", at: "internal/engine.nodes.drainLocked",
+			by: instead("!p.Quiet()", "false"), tests: "./cluster TestLeavingNodesFailNoCall"},
+		{fault: "a dead node that only MOVED names is forgotten", at: "internal/engine.nodes.use",
 			by: never("strangerTime"), tests: "./internal/sim/model TestDeadNodeBehindMoved"},
 	}},
 	{"reads go to a replica that answers, in the own zone first", []mutant{

@@ -28,7 +28,7 @@ func (p *Pool) renew(since time.Time) (renewed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.renewals.last
-	if !since.IsZero() && last.After(since) {
+	if !since.IsZero() && !last.Before(since) {
 		return true
 	}
 	if time.Since(last) < renewPause || len(p.members) == 0 && p.dialing == 0 {

@@ -13,7 +13,7 @@ import (
 // It is the same one while it is up and the owner's replicas are the same: another one has
 // other cursors, and may lag further behind. Those in the client's zone come first.
 func (t *Table[N]) Replica(slot int32, avoid []N) (none N) {
-	i := uint16(NoOwner)
+	var i uint16
 	if slot >= 0 {
 		i = t.Owner[slot]
 	} else {

@@ -37,7 +37,10 @@ type Table[N Node] struct {
 
 // NewTable builds a table; find returns the node of an address.
 func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
-	t := &Table[N]{Map: v, settled: NoOwner, Owner: unowned()}
+	t := &Table[N]{Map: v, settled: NoOwner}
+	for slot := range t.Owner {
+		t.Owner[slot] = NoOwner
+	}
 	if v == nil {
 		return t
 	}
@@ -65,19 +68,35 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	return t
 }
 
-// Settle chooses the node that commands without a key go to: that of the table before it, as long
-// as it is there. So such commands find what earlier ones have left: SCRIPT LOAD, CONFIG SET, a SCAN
-// that has begun. Otherwise each client takes the next primary, so that the clients spread over the nodes.
-func (t *Table[N]) Settle(before *Table[N]) {
+// Behind returns t as the table that follows the one before it.
+//
+//   - What MOVED has taught that one stands, until the map has another claim to the slot, or the node does
+//     not answer.
+//   - Commands without a key stay with their node, as long as it is there. So they find what earlier ones
+//     have left: SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise each client takes the next primary,
+//     so that the clients spread over the nodes.
+//   - Version is that of before, and one more if any slot has another owner.
+func (t *Table[N]) Behind(before *Table[N]) *Table[N] {
+	var moves []Move[N]
+	before.eachLesson(t.Map, func(m Move[N]) {
+		if m.To.Answers(true) {
+			moves = append(moves, m)
+		}
+	})
+	t = t.WithOwners(moves)
 	if t.Turn = before.Turn; len(t.Nodes) > 0 {
 		t.settled = uint16(t.Turn % uint32(len(t.Nodes)))
 	}
 	if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {
 		t.settled = uint16(i)
 	}
+	if t.Version = before.Version; t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {
+		t.Version++
+	}
+	return t
 }
 
-// Home returns where commands without a key go, as an index into Nodes: to the node that Settle has chosen
+// Home returns where commands without a key go, as an index into Nodes: to their usual node
 // or, while that is down, to the next one that answers. It is NoOwner if there are no nodes.
 func (t *Table[N]) Home() uint16 {
 	for k := range t.Nodes {
@@ -133,18 +152,6 @@ func (t *Table[N]) Taught() (nodes []N) {
 	return nodes
 }
 
-// WithLessons returns t with what MOVED has taught the table before it. A lesson stands until the map has
-// another claim to its slot, or its node does not answer.
-func (t *Table[N]) WithLessons(before *Table[N]) *Table[N] {
-	var moves []Move[N]
-	before.eachLesson(t.Map, func(m Move[N]) {
-		if m.To.Answers(true) {
-			moves = append(moves, m)
-		}
-	})
-	return t.WithOwners(moves)
-}
-
 // eachLesson calls f with each MOVED that t was taught, if the other map has the same claim to the slot as
 // the map of t.
 func (t *Table[N]) eachLesson(other *Map, f func(Move[N])) {
@@ -163,18 +170,10 @@ func (t *Table[N]) eachLesson(other *Map, f func(Move[N])) {
 	})
 }
 
-// Follows sets t's Version: that of before, and one more if any slot has another owner.
-func (t *Table[N]) Follows(before *Table[N]) {
-	t.Version = before.Version
-	if t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {
-		t.Version++
-	}
-}
-
 // Primary returns the owner of the slot, or the node of commands without a key;
 // nil if there is none.
 func (t *Table[N]) Primary(slot int32) (none N) {
-	i := uint16(NoOwner)
+	var i uint16
 	if slot >= 0 {
 		i = t.Owner[slot]
 	} else {
@@ -200,21 +199,11 @@ func (t *Table[N]) All() []N {
 }
 
 // Covered returns how many slots have an owner.
-func (t *Table[N]) Covered() int { return covered(&t.Owner) }
-
-// covered counts the slots that have an owner.
-func covered(owner *[Count]uint16) (n int) {
-	for _, i := range owner {
+func (t *Table[N]) Covered() (n int) {
+	for _, i := range t.Owner {
 		if i != NoOwner {
 			n++
 		}
 	}
 	return n
-}
-
-func unowned() (owner [Count]uint16) {
-	for i := range owner {
-		owner[i] = NoOwner
-	}
-	return owner
 }

@@ -18,9 +18,9 @@ func (s *server) Addr() string             { return s.addr }
 func (s *server) Answers(bool) bool        { return !s.down }
 func (s *server) ReplyTime() time.Duration { return s.took }
 
-// TestSettle: commands without a key stay with their node and replica as long as
+// TestHome: commands without a key stay with their node and replica as long as
 // the map has them.
-func TestSettle(t *testing.T) {
+func TestHome(t *testing.T) {
 	t.Parallel()
 	nodes := map[string]*server{}
 	find := func(addr string) *server {
@@ -54,8 +54,7 @@ func TestSettle(t *testing.T) {
 		{"a failover", []Range{part(5, 16383, "b1", "b")}, "b1", "b"},
 		{"no replicas", []Range{part(0, 99, "c"), part(100, 16383, "b1")}, "b1", ""},
 	} {
-		now := NewTable(NewMap(step.ranges, nil, ""), find)
-		now.Settle(before)
+		now := NewTable(NewMap(step.ranges, nil, ""), find).Behind(before)
 		require.Equal(t, step.home, now.Primary(NoKey).addr, step.name)
 		if step.replica == "" {
 			require.Nil(t, now.Replica(NoKey, nil), step.name)
@@ -80,7 +79,7 @@ func TestLessons(t *testing.T) {
 	taught := NewTable(told(t, thirds...), find).WithOwners([]Move[*server]{{5, find("a2:1")}, {16383, find("b:1")}})
 	require.Equal(t, []*server{find("a2:1"), find("b:1")}, taught.Taught())
 	owner := func(slot int32, claims ...string) string {
-		return NewTable(told(t, claims...), find).WithLessons(taught).Primary(slot).addr
+		return NewTable(told(t, claims...), find).Behind(taught).Primary(slot).addr
 	}
 	require.Equal(t, "a2:1", owner(5, thirds...))
 	require.Equal(t, "a:1", owner(6, thirds...))

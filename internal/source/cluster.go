@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -72,12 +71,15 @@ func (s Cluster) mapOf(addr, id string, replies [][]byte) (*slots.Map, error) {
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
-		return nil, &cause.Map{Addr: addr, Reason: err.Error()}
+		return nil, unused(err)
 	}
 	m := slots.NewMap(ranges, slots.ParseNodes(replies[1]), id)
 	m.Skips = skips
 	return m, nil
 }
+
+// unused says that a server's map is not used.
+func unused(why error) error { return fmt.Errorf("its map of the slots is not used: %w", why) }
 
 // explained says what to do about a server's refusal of CLUSTER SLOTS.
 func explained(addr string, reply []byte) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -60,7 +59,7 @@ func (s Sentinel) Ask(ctx context.Context, addr string, _ wire.Submitter, use *s
 func (s Sentinel) mapOf(a slots.Answer, replies [][]byte) (*slots.Map, error) {
 	primary, err := parsePrimary(replies[0], replies[1])
 	if err != nil {
-		return nil, &cause.Map{Addr: a.Addr, Reason: s.refused(replies[0], err)}
+		return nil, unused(s.refused(replies[0], err))
 	}
 	to, err := s.Translate(primary.addr)
 	if err != nil {
@@ -107,14 +106,14 @@ func (s Sentinel) verify(ctx context.Context, addr string) error {
 }
 
 // refused says why a Sentinel names no primary.
-func (s Sentinel) refused(reply []byte, err error) string {
+func (s Sentinel) refused(reply []byte, err error) error {
 	switch {
 	case errors.Is(err, errNoPrimary):
-		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", s.Name)
+		return fmt.Errorf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", s.Name)
 	case resp.IsError(reply) && fateOf(reply) == fate.Login:
-		return err.Error() + "; set Config.Sentinel.Dialer.Password or Credentials"
+		return fmt.Errorf("%w; set Config.Sentinel.Dialer.Password or Credentials", err)
 	case resp.IsError(reply) && fateOf(reply) == fate.Unknown:
-		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
+		return errors.New("no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out")
 	}
-	return err.Error()
+	return err
 }

@@ -1,4 +1,4 @@
-package engine
+package cluster
 
 import (
 	"bytes"
@@ -12,14 +12,8 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// String is that of cluster.Reply.
-func (r Reply) String() string {
-	raw, err := r.Raw()
-	if err != nil {
-		return err.Error()
-	}
-	return shown(raw)
-}
+// longestPrint bounds the text of a reply, so that a large one does not fill a log.
+const longestPrint = 1 << 10
 
 // shown returns the beginning of a reply as text.
 func shown(raw []byte) string {
@@ -60,7 +54,7 @@ func printed(reply []byte) string {
 
 // printedList prints an array in its order. It sorts the elements of sets and maps, which have none.
 func printedList(reply []byte) string {
-	_, rest, _ := bytes.Cut(reply, lineEnd)
+	_, rest, _ := bytes.Cut(reply, []byte("\r\n"))
 	var each []string
 	for size := 0; len(rest) > 0 && size <= longestPrint; {
 		var first []byte
