@@ -58,11 +58,11 @@ func (n *Node) idOf(other *Node) string {
 func clusterSlots(c *call) {
 	t := c.n.tells()
 	ranges := t.ranges()
-	moreNodes, moreRows := c.n.c.odd.more()
-	c.array(len(ranges) + moreRows)
+	more := c.n.c.odd.more()
+	c.array(len(ranges))
 	for _, r := range ranges {
 		replicas := c.n.heard(t.replicas(r.owner))
-		c.array(3 + len(replicas) + moreNodes)
+		c.array(3 + len(replicas) + more)
 		c.each(r.first, r.last)
 		for _, i := range append([]int{r.owner}, replicas...) {
 			n := c.n.c.nodes[i]
@@ -75,9 +75,6 @@ func clusterSlots(c *call) {
 			c.metadata()
 		}
 		c.oddReplica()
-	}
-	if moreRows > 0 {
-		c.bulkString("garbage")
 	}
 }
 

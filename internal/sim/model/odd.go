@@ -6,7 +6,7 @@ import "fmt"
 // which clients cannot make sense, or which they cannot reach.
 type Oddity uint8
 
-// The oddities. All but the last two are one more replica of each primary.
+// The oddities. All but the last one are one more replica of each primary.
 const (
 	NothingOdd Oddity = iota
 	PortZero          // a node that speaks TLS only
@@ -14,7 +14,6 @@ const (
 	Bracketed         // an IPv6 address in brackets
 	IDN               // a name with letters beyond ASCII
 	NullMetadata
-	Garbage // a row that is none
 
 	Oddities = iota
 )
@@ -64,22 +63,16 @@ func (c *call) metadata() {
 
 // oddLines are those of CLUSTER NODES.
 func (c *call) oddLines(primary string) string {
-	switch host, port := c.n.c.odd.replica(); {
-	case host != "":
+	if host, port := c.n.c.odd.replica(); host != "" {
 		return fmt.Sprintf("%s %s:%d@%d slave %s 0 %d 1 connected\n", oddID, host, port, port+10000, primary, c.ms)
-	case c.n.c.odd == Garbage:
-		return "garbage\n"
 	}
 	return ""
 }
 
-// more is how many elements CLUSTER SLOTS has more: in a row, or as rows.
-func (o Oddity) more() (nodes, rows int) {
-	switch host, _ := o.replica(); {
-	case host != "":
-		return 1, 0
-	case o == Garbage:
-		return 0, 1
+// more is how many nodes a row of CLUSTER SLOTS has more.
+func (o Oddity) more() int {
+	if host, _ := o.replica(); host != "" {
+		return 1
 	}
-	return 0, 0
+	return 0
 }

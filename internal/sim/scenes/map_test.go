@@ -182,7 +182,7 @@ func TestMadeUpRedirect(t *testing.T) {
 	})
 }
 
-// TestOddMaps: the rest of a map with something odd in it is used, also by a new client.
+// TestOddMaps: the rest of a map with a node that cannot be used is used, also by a new client.
 func TestOddMaps(t *testing.T) {
 	for odd := model.Oddity(1); odd < model.Oddities; odd++ {
 		scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
