@@ -3,12 +3,11 @@
 // changed copy. It ends with status 1 if a test passes all the same, or if a
 // protection is not found where it was.
 //
-// The table lists promises. Under each promise are the mutants that break it. A mutant
+// The table lists the rows of docs/promises.md. Under each are mutants that break it. A mutant
 // names a declaration, such as "internal/engine.retry.judge", and an operator that changes
-// one place in it: never("sendText") makes the one condition that mentions sendText false.
-// The words of an operator are expressions, mostly names. An operator that fits no place,
-// or several, is an error, also of go test ./internal/mutants. So a protection
-// cannot leave the library without notice.
+// one place in it: never("sendText") makes the condition sendText false. A text that the
+// declaration does not have, or has more than once, is an error, also of
+// go test ./internal/mutants. So a protection cannot leave the library without notice.
 //
 // Usage, from the root of the module: go run ./internal/mutants [-run REGEXP]
 package main
@@ -47,7 +46,7 @@ func main() {
 			survived++
 			verdict = "NOT NOTICED: " + err.Error()
 		}
-		fmt.Printf("  %-80s %-50s %5.1f s  %s\n", m.fault, m.tests, time.Since(began).Seconds(), verdict)
+		fmt.Printf("  %-80s %-50s %5.1f s  %s\n", m.fault, m.test, time.Since(began).Seconds(), verdict)
 	}
 	if survived > 0 {
 		fmt.Printf("%d protections could be taken out without a test's noticing\n", survived)

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A promise is what the library's users can rely on, with the mutants that each break it.
+// A promise is a row of docs/promises.md, with the mutants that each break it.
 type promise struct {
 	name  string
 	holds []mutant // without them it does not
@@ -24,28 +24,11 @@ type mutant struct {
 	fault   string   // what happens without it
 	at      string   // the declaration that holds it, such as "internal/engine.client.refresh"
 	by      operator // what takes it out
-	tests   string   // that must fail: "./cluster TestClose|TestDial, -race ./internal/wire TestWrite"
+	test    string   // what must fail: flags of go test, the package and a pattern for -run
 	promise string
 }
 
-// A test is what go test is told: the flags and the package, and a pattern for -run.
-type test struct {
-	flags   []string
-	pkg     string
-	pattern string
-}
-
-func (m *mutant) each() []test {
-	var all []test
-	for s := range strings.SplitSeq(m.tests, ", ") {
-		words := strings.Fields(s)
-		n := len(words) - 2
-		all = append(all, test{flags: words[:n], pkg: words[n], pattern: words[n+1]})
-	}
-	return all
-}
-
-// kill returns nil if each of the tests fails without the protection. It returns an error if one
+// kill returns nil if the test fails without the protection. It returns an error if the test
 // passes or does not run.
 func (m *mutant) kill() error {
 	dir, err := os.MkdirTemp("", "mutant")
@@ -57,34 +40,26 @@ func (m *mutant) kill() error {
 	if err != nil {
 		return err
 	}
-	for _, t := range m.each() {
-		if err := t.notices(overlay); err != nil {
-			return err
-		}
-	}
-	return nil
+	words := strings.Fields(m.test)
+	n := len(words) - 1
+	args := slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "60s"}, words[:n-1], []string{"-run", words[n], words[n-1]})
+	return m.judge(exec.Command("go", args...).CombinedOutput())
 }
 
-// notices returns nil if the test fails with the overlay.
-func (t test) notices(overlay string) error {
-	args := slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "60s", "-run", t.pattern}, t.flags, []string{t.pkg})
-	return t.judge(exec.Command("go", args...).CombinedOutput())
-}
-
-// judge is notices for the output and the error of go test.
-func (t test) judge(out []byte, err error) error {
+// judge is kill for the output and the error of go test.
+func (m *mutant) judge(out []byte, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil && bytes.Contains(out, []byte("no tests to run")):
-		return fmt.Errorf("there is no such test as %s", t.pattern)
+		return fmt.Errorf("there is no such test as %s", m.test)
 	case err == nil:
-		return fmt.Errorf("the test %s passes", t.pattern)
+		return fmt.Errorf("the test %s passes", m.test)
 	case !errors.As(err, &exit):
 		return err
 	case bytes.Contains(out, []byte("[build failed]")):
 		return fmt.Errorf("it does not compile:\n%s", out)
 	case !failed(out):
-		return fmt.Errorf("the test %s does not run: %w\n%s", t.pattern, err, out)
+		return fmt.Errorf("the test %s does not run: %w\n%s", m.test, err, out)
 	}
 	return nil
 }
@@ -104,11 +79,11 @@ func (m *mutant) change() (file, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	e, err := m.by(p)
+	decl, err := m.by(p.decl)
 	if err != nil {
-		return "", "", err
+		return "", "", fmt.Errorf("%s: %w", m.at, err)
 	}
-	return p.file, string(p.source[:e.from-p.base]) + e.text + string(p.source[e.to-p.base:]), nil
+	return p.file, p.before + decl + p.behind, nil
 }
 
 // overlay writes the changed file and what go test -overlay reads.

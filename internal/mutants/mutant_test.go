@@ -30,11 +30,11 @@ var judged = map[string]bool{
 func TestJudge(t *testing.T) {
 	status := new(exec.ExitError)
 	for out, noticed := range judged {
-		err := test{pattern: "TestX"}.judge([]byte(out), status)
+		err := (&mutant{test: "./x TestX"}).judge([]byte(out), status)
 		if noticed {
 			require.NoError(t, err, out)
 		} else {
-			require.ErrorContains(t, err, "the test TestX does not run", out)
+			require.ErrorContains(t, err, "the test ./x TestX does not run", out)
 		}
 	}
 }

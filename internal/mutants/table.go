@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // promises are all of them.
-var promises = slices.Concat(outcomes, outages, redirects, slotmap, commands, deadlines, connections, health, counters)
+var promises = slices.Concat(outcomes, retries, slotmap, connections, counts)
 
 // mutants returns those of all promises.
 func mutants() []*mutant {
