@@ -9,35 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pool"
 )
-
-// errorReplies returns how many error replies the client has counted at the node.
-func (s *stage) errorReplies(node int) (n uint64) {
-	for _, count := range s.stats(node).ErrorReplies {
-		n += count
-	}
-	return n
-}
-
-// TestErrorRepliesAreCounted: Stats counts the error replies of commands, each once, and no
-// others.
-func TestErrorRepliesAreCounted(t *testing.T) {
-	scene(t, setup{client: config(pool.Laned{})}, func(s *stage) {
-		s.warm()
-		key := s.key(0, 20)
-		s.cmd(time.Second, "SET", key, "text").ok(time.Second)
-		for range 3 {
-			s.incr(time.Second, key).failed(soon)
-		}
-		require.EqualValues(s, 3, s.errorReplies(0))
-		s.inside(0).Refuse("ping", model.IsBusy, 0)
-		time.Sleep(15 * time.Second)
-		require.EqualValues(s, 3, s.errorReplies(0))
-	})
-}
 
 // TestConnectionsAreCounted: each connection that was dialled is open or was closed, whenever
 // servers hang up and whatever users do to it.
@@ -46,7 +20,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 		s.warm()
 		for after := time.Duration(0); after < 20*trip; after += trip / 5 {
 			lift := s.net.Impose("", s.node(0).Addr(), simnet.Conditions{HangUpAfter: 1 + after})
-			s.crowd(0, 8)
+			together(8, func(i int) { s.incr(time.Second, s.key(0, i)) })()
 			lift()
 		}
 		time.Sleep(10 * time.Second) // and is back

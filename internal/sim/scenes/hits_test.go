@@ -2,7 +2,6 @@ package scenes
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,26 +33,6 @@ func TestHitsBesideEachOther(t *testing.T) {
 			together(6, func(int) { s.hit(time.Second, key).ok(2 * trip) })()
 			time.Sleep(time.Millisecond)
 		}
-	})
-}
-
-// TestKeysThatOthersChange: a key that was deleted has its time to live again, and one that
-// lost it gets it when half of it is over.
-func TestKeysThatOthersChange(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		deleted, kept := s.key(0, 20), s.key(0, 21)
-		s.hit(time.Second, deleted).ok(soon)
-		s.cmd(time.Second, "DEL", deleted).ok(time.Second)
-		s.hits(time.Second, pipeline.Hit{Key: deleted, By: 1}).ok(soon)
-		s.hit(time.Second, deleted).ok(soon)
-		s.expires(deleted)
-		short := pipeline.Hit{Key: kept, By: 1, TTL: 4 * time.Second}
-		s.hits(time.Second, short).ok(soon)
-		s.cmd(time.Second, "PERSIST", kept).ok(time.Second)
-		time.Sleep(2050 * time.Millisecond)
-		s.hits(time.Second, short).ok(soon)
-		s.expires(kept)
 	})
 }
 
@@ -117,31 +96,6 @@ func TestCutWithinTheRepliesOfAHit(t *testing.T) {
 			}
 			require.LessOrEqual(s, number(value), 1)
 			s.hit(time.Second, key).ok(time.Second)
-			s.expires(key)
-		}
-	})
-}
-
-// TestUnreadableTotals: hits whose totals are beyond the limits ran, and their keys expire.
-func TestUnreadableTotals(t *testing.T) {
-	deep := []byte(strings.Repeat("*1\r\n", 2048) + ":1\r\n")
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		keys := []string{s.key(0, 20), s.key(0, 21), s.key(0, 22)}
-		for _, key := range keys {
-			s.hit(time.Second, key).ok(soon)
-			s.cmd(time.Second, "DEL", key).ok(time.Second)
-		}
-		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
-			if string(args[0]) == "INCRBY" && honest[0] != '-' {
-				return deep
-			}
-			return honest
-		})
-		for _, key := range keys {
-			s.hit(time.Second, key).failed(soon)
-			value, _ := s.Value(key)
-			require.Equal(s, "1", value)
 			s.expires(key)
 		}
 	})

@@ -1,13 +1,11 @@
 package scenes
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -81,20 +79,6 @@ func (s *stage) transact(key string) result {
 	return s.do(5*time.Second, p)
 }
 
-// TestSlowMaps: a map may take as long as a dial may.
-func TestSlowMaps(t *testing.T) {
-	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
-		const slow = 2500 * time.Millisecond
-		asked := s.sync(time.Second).took - 3*trip/4 // when the question is on its way
-		time.AfterFunc(asked, func() {
-			for i := range s.Nodes() {
-				s.inside(i).Pause(slow, true)
-			}
-		})
-		s.sync(8 * time.Second).ok(asked + slow + trip/2)
-	})
-}
-
 // believes waits for the time, in which the client must not believe that the slot is another
 // node's.
 func (s *stage) believes(slot uint16, owner *sim.Node, during func()) {
@@ -103,50 +87,6 @@ func (s *stage) believes(slot uint16, owner *sim.Node, during func()) {
 		during()
 		require.Equal(s, owner.Addr(), s.client.Primary(slot))
 	}
-}
-
-// TestTwoNamesAreOneWitness: a server that is reached under two names, and knows of no slots
-// but its own, is believed by nobody.
-func TestTwoNamesAreOneWitness(t *testing.T) {
-	const alias = "10.9.9.9:6379"
-	with := setup{seeds: func(redis *sim.Cluster) []string { return append([]string{alias}, redis.Addrs()...) }}
-	scene(t, with, func(s *stage) {
-		s.warm()
-		s.net.Listen(alias, s.model.Serve(s.inside(0)))
-		for i := 1; i < 6; i++ {
-			s.node(i).RefuseDials()
-		}
-		s.onlyOwn(0)
-		s.believes(sim.Slot(s.key(1, 0)), s.node(1), func() { s.sync(time.Second) })
-	})
-}
-
-// onlyOwn makes a node tell of no slots but its own.
-func (s *stage) onlyOwn(node int) {
-	s.inside(node).Mislead(func(_ uint16, owner int) int {
-		if owner == node {
-			return owner
-		}
-		return -1
-	}, false)
-}
-
-// TestMovedOutweighsOlderMaps: what MOVED has said of a slot stands against maps of nodes that
-// have not heard of it.
-func TestMovedOutweighsOlderMaps(t *testing.T) {
-	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
-		s.warm()
-		key := s.key(0, 0)
-		for i := 2; i < 6; i++ {
-			s.inside(i).Deaf(true)
-		}
-		slot := sim.Slot(key)
-		require.True(s, s.model.Migrate(slot, s.inside(1)))
-		s.node(1).RefuseDials()
-		s.model.FinishMigration(slot)
-		s.incr(time.Second, key).ok(soon)
-		s.believes(slot, s.node(1), func() { s.sync(time.Second) })
-	})
 }
 
 // TestStranger: a server of another cluster at a node's address, with great epochs, gets no
@@ -165,61 +105,6 @@ func TestStranger(t *testing.T) {
 			s.sync(time.Second)
 		})
 	})
-}
-
-// TestMadeUpRedirect: a redirect of another slot, which no server sends in answer to the key's
-// commands, moves no slot.
-func TestMadeUpRedirect(t *testing.T) {
-	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
-		s.warm()
-		text := fmt.Sprintf("MOVED %d %s", sim.Slot(s.key(1, 0)), s.node(2).Addr())
-		moved := s.client.Stats().Moved
-		s.do(time.Second, radix.WithConn(s.key(0, 0), func(context.Context, radix.Conn) error {
-			return resp3.SimpleError{S: text}
-		})).failed(soon)
-		s.incr(time.Second, s.key(1, 0)).ok(trip)
-		require.Equal(s, moved, s.client.Stats().Moved)
-	})
-}
-
-// TestOddMaps: the rest of a map with a node that cannot be used is used, also by a new client.
-func TestOddMaps(t *testing.T) {
-	for odd := model.Oddity(1); odd < model.Oddities; odd++ {
-		scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
-			s.warm()
-			key := s.key(0, 0)
-			s.model.Oddity(odd)
-			s.Move(key, s.node(1))
-			time.Sleep(800 * time.Millisecond) // all have heard of it
-			s.sync(time.Second).ok(soon)
-			s.incr(time.Second, key).ok(soon)
-			other := s.another(cluster.Config{}, s.Addrs()...)
-			require.NoError(s, other.Cmd(s.Context(), "GET", key).Err())
-		})
-	}
-}
-
-// TestSteadyReplica: whichever server's map is in use, reads of a key from replicas go to the
-// same one.
-func TestSteadyReplica(t *testing.T) {
-	asked := make(map[string]bool)
-	with := setup{servers: sim.Config{Replicas: 2}, client: cluster.Config{RefreshEvery: -1}}
-	scene(t, with, func(s *stage) {
-		key := s.key(0, 0)
-		for i := range s.Nodes() {
-			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
-				if string(args[0]) == "GET" {
-					asked[s.node(i).Addr()] = true
-				}
-				return honest
-			})
-		}
-		for range 8 {
-			s.secondary(time.Second, key).ok(soon)
-			s.sync(time.Second).ok(soon)
-		}
-	})
-	require.Len(t, asked, 1)
 }
 
 // TestReplicaOutage: what replicas refuse, their primary answers, also if it is slow.
@@ -250,27 +135,6 @@ func TestReplicaOutage(t *testing.T) {
 	}
 }
 
-// TestReplicaRefusesReadOnly: a replica that refused READONLY for a while answers reads again.
-func TestReplicaRefusesReadOnly(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		read := func() result { return s.secondary(time.Second, s.key(0, 0)) }
-		read().ok(soon)
-		s.inside(3).Refuse("readonly", model.IsLoading, 0)
-		s.node(3).Cut()
-		s.repeat(1200*time.Millisecond, 50*time.Millisecond, func() { read().ok(soon) })
-		s.inside(3).Refuse("readonly", "", 0)
-		time.Sleep(4 * time.Second)
-		s.repeat(time.Second, 100*time.Millisecond, func() { read() })
-		moved := false
-		s.inside(3).Interpose(func(_ [][]byte, honest []byte, _ int) []byte {
-			moved = moved || honest[0] == '-'
-			return honest
-		})
-		s.repeat(time.Second, 100*time.Millisecond, func() { read().ok(trip) })
-		require.False(s, moved)
-	})
-}
-
 // TestLeavingNode: writes that wait at a node which leaves the map have their replies.
 func TestLeavingNode(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
@@ -287,20 +151,6 @@ func TestLeavingNode(t *testing.T) {
 		time.Sleep(time.Second)
 		s.inside(0).Unpause()
 		wait()
-	})
-}
-
-// TestSlotZeroMoves: commands without a key stay at their node, where a script was loaded.
-func TestSlotZeroMoves(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		sha := ""
-		require.NoError(s, s.client.Do(s.Context(), radix.Cmd(&sha, "SCRIPT", "LOAD", "return redis.call('ECHO', 'x')")))
-		require.True(s, s.model.Migrate(0, s.inside(1)))
-		s.model.FinishMigration(0)
-		time.Sleep(400 * time.Millisecond)
-		s.sync(time.Second).ok(soon)
-		s.sync(time.Second).ok(soon)
-		require.NoError(s, s.client.Cmd(s.Context(), "EVALSHA", sha, 0).Err())
 	})
 }
 
@@ -347,24 +197,5 @@ func TestClusterIsReplaced(t *testing.T) {
 		stand(9)
 		s.repeat(15*time.Second, 50*time.Millisecond, func() { set() })
 		set().ok(soon)
-	})
-}
-
-// TestCloseWhileTheMapIsAsked: a node that has not been asked yet when the client is closed
-// has not agreed.
-func TestCloseWhileTheMapIsAsked(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		client := s.another(cluster.Config{}, s.Addrs()...)
-		for i := 1; i < 6; i++ {
-			s.node(i).Freeze()
-		}
-		s.onlyOwn(0)
-		slot := sim.Slot(s.key(1, 0))
-		wait := together(1, func(int) { _ = client.Sync(s.Context()) })
-		time.Sleep(time.Second)
-		require.NoError(s, client.Close())
-		wait()
-		require.Equal(s, s.node(1).Addr(), client.Primary(slot))
 	})
 }

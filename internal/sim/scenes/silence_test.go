@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -41,20 +40,6 @@ func TestUnansweredDials(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		s.incr(5*time.Second, s.key(0, 0)).failed(known + window + soon)
 		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.incr(5*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrDown) })
-	})
-}
-
-// TestUnansweredDialsBesideADedicatedConnection: a connection that its user keeps does not hide
-// that no dial is answered.
-func TestUnansweredDialsBesideADedicatedConnection(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		giveBack := s.keep(s.key(0, 0))
-		time.Sleep(soon)
-		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Blackhole: true})
-		s.dedicated(5*time.Second, s.key(0, 0)).failed(known + window + soon)
-		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.dedicated(5*time.Second, s.key(0, 0)).failed(soon) })
-		giveBack()
 	})
 }
 

@@ -21,19 +21,6 @@ func watched() setup {
 	}
 }
 
-// TestNewClientBehindADeafSentinel: the first Sentinel has not heard of a failover. The replica
-// is not taken for the primary.
-func TestNewClientBehindADeafSentinel(t *testing.T) {
-	scene(t, watched(), func(s *stage) {
-		s.model.Sentinels()[0].Deaf(true)
-		s.node(0).Failover()
-		time.Sleep(400 * time.Millisecond)
-		client := s.another(watched().client, s.SentinelAddrs()...)
-		require.NoError(s, client.Cmd(s.Context(), "SET", "k", "v").Err())
-		require.Equal(s, s.node(1).Addr(), client.Primary(0))
-	})
-}
-
 // TestTwoPrimaries: a Sentinel that is cut off with the old primary is not believed.
 func TestTwoPrimaries(t *testing.T) {
 	for deaf := range 3 {

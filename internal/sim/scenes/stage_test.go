@@ -50,8 +50,6 @@ type setup struct {
 	servers sim.Config
 	client  cluster.Config
 	seeds   func(redis *sim.Cluster) []string
-	before  func(s *stage) // is called before the client is made
-	dial    func(next dial) dial
 }
 
 // scene plays a scene in virtual time.
@@ -61,12 +59,6 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 		s := &stage{T: t, Cluster: sim.Start(t, with.servers)}
 		s.model, s.net = peek.Into(s.Cluster)
 		s.dial = s.Dial
-		if with.dial != nil {
-			s.dial = with.dial(s.Dial)
-		}
-		if with.before != nil {
-			with.before(s)
-		}
 		addrs := s.Addrs()
 		if with.seeds != nil {
 			addrs = with.seeds(s.Cluster)
@@ -200,15 +192,6 @@ func (s *stage) alone(within time.Duration, key string, actions ...radix.Action)
 // dedicated sets a key over a dedicated connection.
 func (s *stage) dedicated(within time.Duration, key string) result {
 	return s.alone(within, key, radix.Cmd(nil, "SET", key, "v"))
-}
-
-// keep has a user keep a dedicated connection.
-func (s *stage) keep(key string) (giveBack func()) {
-	release := make(chan struct{})
-	wait := together(1, func(int) {
-		_ = s.client.Do(s.Context(), radix.WithConn(key, func(context.Context, radix.Conn) error { <-release; return nil }))
-	})
-	return func() { close(release); wait() }
 }
 
 func (s *stage) sync(within time.Duration) result { return s.call(within, s.client.Sync) }

@@ -39,23 +39,13 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 		write(s).failed(window+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
 		s.repeat(3*time.Second, 100*time.Millisecond, func() {
 			s.get(2*time.Second, s.key(0, 0)).ok(trip)
-			s.watch(s.key(0, 0)).ok(soon)
-			s.lentRead(s.key(0, 0)).ok(soon)
+			s.alone(2*time.Second, s.key(0, 0), radix.Cmd(nil, "WATCH", s.key(0, 0)), radix.Cmd(&radix.Maybe{}, "GET", s.key(0, 0))).ok(soon)
 			s.script(s.key(0, 0)).ok(soon)
 			write(s).failed(soon)
 		})
 		s.inside(0).NoReplicas(false)
 		write(s).ok(2 * soon)
 	})
-}
-
-// watch watches a key over a dedicated connection, and lentRead reads it.
-func (s *stage) watch(key string) result {
-	return s.alone(2*time.Second, key, radix.Cmd(nil, "WATCH", key))
-}
-
-func (s *stage) lentRead(key string) result {
-	return s.alone(2*time.Second, key, radix.Cmd(&radix.Maybe{}, "GET", key))
 }
 
 // script reads a key by a script, of which nobody knows beforehand that it only reads.
@@ -83,29 +73,17 @@ func TestNobodysSlot(t *testing.T) {
 	})
 }
 
-// halves are keys of a slot, and apart moves one of them to another node. It returns a call that
-// reads both.
-func (s *stage) halves() (here, there string) {
-	return "{" + s.key(0, 20) + "}a", "{" + s.key(0, 20) + "}b"
-}
-
-func (s *stage) apart() (both func() result) {
-	here, there := s.halves()
-	s.incr(time.Second, here).ok(soon)
-	s.incr(time.Second, there).ok(soon)
-	slot := sim.Slot(here)
-	require.True(s, s.model.Migrate(slot, s.inside(1)))
-	require.Equal(s, 1, s.model.MoveKeys(slot, 1))
-	return func() result { return s.cmd(2*time.Second, "MGET", here, there) }
-}
-
 // TestKeysApart: a command for two keys of a slot that is half on its way is refused, and
 // those for one of them are not.
 func TestKeysApart(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
-		both := s.apart()
-		here, there := s.halves()
+		here, there := "{"+s.key(0, 20)+"}a", "{"+s.key(0, 20)+"}b"
+		both := func() result { return s.cmd(2*time.Second, "MGET", here, there) }
+		s.incr(time.Second, here).ok(soon)
+		s.incr(time.Second, there).ok(soon)
+		require.True(s, s.model.Migrate(sim.Slot(here), s.inside(1)))
+		require.Equal(s, 1, s.model.MoveKeys(sim.Slot(here), 1))
 		both().failed(window+100*time.Millisecond, redislanes.ErrRefused)
 		s.repeat(3*time.Second, 50*time.Millisecond, func() {
 			s.get(time.Second, here).ok(2 * trip)
@@ -131,33 +109,4 @@ func TestRefusalWithinTheWindow(t *testing.T) {
 			s.incr(3*time.Second, s.key(0, 0)).ok(960 * time.Millisecond)
 		})
 	}
-}
-
-// TestRefusedAgain: a refusal behind a success is another outage, with a window of its own.
-func TestRefusedAgain(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		key := s.key(0, 0)
-		s.inside(0).Down(true)
-		s.repeat(window+500*time.Millisecond, 50*time.Millisecond, func() { s.incr(soon, key).failed(soon) })
-		s.inside(0).Down(false)
-		s.repeat(window, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
-		s.inside(0).Down(true)
-		time.AfterFunc(400*time.Millisecond, func() { s.inside(0).Down(false) })
-		s.incr(3*time.Second, key).ok(670 * time.Millisecond)
-	})
-}
-
-// TestReadOnlyWithoutEnd: a node that says that it is a replica, whatever the connection, is
-// dialled within bounds.
-func TestReadOnlyWithoutEnd(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		s.inside(0).Flaky(1, model.ReadOnly)
-		before, refreshes := s.dials(0), s.client.Stats().Refreshes
-		s.repeat(25*time.Second, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, s.key(0, 0)).failed(200 * time.Millisecond) })
-		require.Less(s, s.dials(0)-before, 150)
-		require.Less(s, s.client.Stats().Refreshes-refreshes, uint64(100))
-		require.Less(s, s.stats(0).Closes["renewed"], uint64(120), "four lanes, once a second")
-	})
 }
