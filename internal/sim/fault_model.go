@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -22,21 +21,14 @@ func clusterKinds() []kind {
 		{name: "data lost", weight: 1, least: 200 * time.Millisecond, most: 2 * time.Second, after: restarts, begin: killed(model.Start{Empty: true})},
 		{name: "standalone", mute: true, weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Standalone: true})},
 		{name: "stranger", mute: true, weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Stranger: true})},
-		{name: "loading", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, mute: true, begin: loading},
-		{name: "cluster down", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, mute: true, begin: switched((*model.Node).Down, 4)},
-		{name: "busy", weight: 3, least: 200 * time.Millisecond, most: 4 * time.Second, mute: true, begin: switched((*model.Node).Busy, 1)},
-		{name: "odd rows", weight: 3, least: 2 * time.Second, most: 15 * time.Second, begin: oddRows},
-		{name: "brief refusal", weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
+		{name: "loading", weight: 5, least: 50 * time.Millisecond, most: 5 * time.Second, mute: true, begin: loading},
+		{name: "cluster down", weight: 5, least: 50 * time.Millisecond, most: 5 * time.Second, mute: true, begin: switched((*model.Node).Down, 4)},
+		{name: "busy", weight: 5, least: 50 * time.Millisecond, most: 4 * time.Second, mute: true, begin: switched((*model.Node).Busy, 1)},
 		{name: "out of memory", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
-		{name: "cannot save", weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
-		{name: "flaky", partly: true, weight: 6, least: 100 * time.Millisecond, most: 4 * time.Second, begin: flaky},
-		{name: "no replicas", weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, mute: true, begin: switched((*model.Node).NoReplicas, 2)},
+		{name: "no replicas", weight: 4, least: 50 * time.Millisecond, most: 6 * time.Second, mute: true, begin: switched((*model.Node).NoReplicas, 2)},
 		{name: "master down", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
-		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
-		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
 		{name: "pause of writes", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
-		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
 		{name: "deaf", weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: deaf},
 		{name: "old map", weight: 4, least: time.Second, most: 20 * time.Second, misleads: 1, begin: wrongMap(true)},
 		{name: "false map", weight: 3, least: time.Second, most: 20 * time.Second, misleads: 2, begin: wrongMap(false)},
@@ -187,27 +179,6 @@ func switched(turn func(n *model.Node, on bool), all uint64) func(w *world, f Fa
 	}
 }
 
-// briefRefusal is one that is over before a usual window is.
-func briefRefusal(w *world, f Fault) func() {
-	refusals := []func(w *world, f Fault) func(){
-		loading, switched((*model.Node).Down, 1), switched((*model.Node).Down, 2), switched((*model.Node).NoReplicas, 1),
-		switched((*model.Node).Busy, 1), switched((*model.Node).Busy, 2),
-	}
-	return refusals[f.With%uint64(len(refusals))](w, f)
-}
-
-// flaky makes nodes refuse some commands, in the midst of pipelines.
-func flaky(w *world, f Fault) func() {
-	why := oneOf(f.draws(), model.NoReplicas, model.IsLoading, model.ClusterDown)
-	return switched(func(n *model.Node, on bool) {
-		every := 0
-		if on {
-			every = 2 + int(f.With>>8%6)
-		}
-		n.Flaky(every, why)
-	}, 3)(w, f)
-}
-
 func masterDown(w *world, f Fault) func() {
 	if r := w.replica(f); r != nil {
 		r.MasterDown(true)
@@ -216,42 +187,12 @@ func masterDown(w *world, f Fault) func() {
 	return nothing
 }
 
-func maxClients(w *world, f Fault) func() {
-	n := w.node(f)
-	n.MaxClients(1 + int(f.With%4))
-	if f.With>>8&1 == 0 {
-		n.HangUp()
-	}
-	return func() { n.MaxClients(0) }
-}
-
-// rotation changes the password of all nodes; the user learns of it later.
-func rotation(w *world, f Fault) func() {
-	if !w.settings.Password {
-		return nothing
-	}
-	password := fmt.Sprintf("%s%x", canary, f.With)
-	w.newest.Store(&password)
-	for _, n := range w.nodes {
-		n.RequirePass("", password, false)
-		if f.With&1 == 1 {
-			n.HangUp()
-		}
-	}
-	return func() { w.setPassword(*w.newest.Load()) } // there may have been another one meanwhile
-}
-
 func pause(all bool) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
 		n := w.primary(w.node(f))
 		n.Pause(f.For, all)
 		return n.Unpause
 	}
-}
-
-func clientsKilled(w *world, f Fault) func() {
-	w.node(f).HangUp()
-	return nothing
 }
 
 // wrongMap makes a node tell a map that is partial or wrong. That of a node which was away

@@ -60,7 +60,7 @@ func halfPartition(w *world, f Fault) func() {
 
 func cut(w *world, f Fault) func() {
 	w.net.Cut(us, w.host(f), oneOf(f.draws(), 0.5, 1))
-	return func() {}
+	return nothing
 }
 
 func cutAtByte(w *world, f Fault) func() {
@@ -96,12 +96,9 @@ func slowDials(w *world, f Fault) func() {
 }
 
 func hangUps(w *world, f Fault) func() {
-	switch after := f.With >> 2; f.With % 4 {
-	case 0: // it never gets anywhere, or lives for a few round trips
-		return w.impose(f, simnet.Conditions{HangUpAfter: 1 + time.Duration(after%uint64(100*time.Millisecond))})
-	case 1: // nearly as soon as the handshake is over
-		trips := 3 * 2 * (w.settings.Latency + w.settings.Jitter)
-		return w.impose(f, simnet.Conditions{HangUpAfter: trips + time.Duration(after%uint64(3*time.Millisecond))})
+	after := 1 + time.Duration(f.With>>2%uint64(100*time.Millisecond)) // it never gets anywhere, or lives for a few round trips
+	if f.With%2 == 0 {                                                 // nearly as soon as the handshake is over
+		after = 3*w.settings.Terms.RoundTrip + time.Duration(f.With>>2%uint64(3*time.Millisecond))
 	}
-	return w.impose(f, simnet.Conditions{HangUpBytes: 1 + int(f.With%2000)})
+	return w.impose(f, simnet.Conditions{HangUpAfter: after})
 }

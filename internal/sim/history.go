@@ -83,7 +83,6 @@ type Call struct {
 	Began, Ended time.Duration // Ended is negative until the call has returned
 	Limit        time.Duration // when its context ends; 0: never
 	Deadline     bool          // by a deadline, and not because it was cancelled
-	Bulk         bool          // too many callers at a time, so that some are refused
 	Err          error
 	Commands     []Command
 }
@@ -110,14 +109,10 @@ type History struct {
 	Wrong      []Belief
 	Faults     []Fault
 	Texts      []string // of errors and log lines, if they show a secret
-	Nodes      []string // addresses, in the order in which faults name them
 	TTLs       map[string]TTL
 	Lost       map[string]bool          // keys of which Redis has lost what it had acknowledged
 	LastLost   map[string]time.Duration // when that was last
 	Allowances []*Allowance
-	Holds      []Hold
-	Places     map[string]bool // keys of holders
-	Kept       Kept
 	Start      time.Time // what times count from
 	Terms      Terms
 	Dead       []string         // what did not work when all had healed
@@ -135,10 +130,8 @@ type TTL struct {
 // Terms are what the settings promise, as the judges need it.
 type Terms struct {
 	RoundTrip time.Duration // a usual one
-	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Primaries int
 	Rules     []limit.Rule
-	Instances int // that share its limits when they cannot ask Redis
 }
 
 // index makes the executions of a command findable by its text.
@@ -164,7 +157,7 @@ type recorder struct {
 func (r *recorder) begin() {
 	now := time.Now()
 	r.note(func(h *History) {
-		*h = History{Start: now, Beyond: make(map[string]bool), Places: make(map[string]bool)}
+		*h = History{Start: now, Beyond: make(map[string]bool)}
 	})
 	r.began.Store(&now)
 }

@@ -88,8 +88,11 @@ func left(h *History) string {
 	return ""
 }
 
-// canary is in every value and password, and must be in no text.
-const canary = "cnry"
+// canary is in every value and in the password, and must be in no text.
+const (
+	canary   = "cnry"
+	password = canary + "password"
+)
 
 // secrets: no error and no line of the log shows a value or a password.
 func secrets(h *History) string {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/limit"
 )
 
 // TestExcuses: what looks wrong is not where Redis or the world is the cause.
@@ -52,18 +51,6 @@ func TestExcuses(t *testing.T) {
 				h.Faults = append(h.Faults, Fault{kind: &kind{name: "old map", misleads: 1}, At: 24 * time.Second, For: time.Second})
 				h.Faults[0].kind = &kind{name: "stranger"}
 			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
-		},
-		"a bucket in debt": {
-			"limits", func(h *History) { h.Allowances[5].Asks[0].RetryAfter = 15 * time.Second }, func(h *History) {
-				x := *h.Allowances[5]
-				x.Allowed, x.Began, x.Asks = true, 50*time.Second, []Ask{{Rule: 2, Key: "u", Settled: &Settling{Actual: 2}, Decision: limit.Decision{Allowed: true, Err: errUnknown}}}
-				h.Allowances = append(h.Allowances, &x)
-			},
-		},
-		"what was settled at a stranger": {
-			"limits", func(h *History) { h.Kept.Counted["v"]++ }, func(h *History) {
-				h.Terms.Blind, h.Foreign = true, []Execution{{Text: "SET limit:settled:{1}:x"}}
-			},
 		},
 		"a stranger that came while nobody else was there": {
 			"foreign", func(h *History) {

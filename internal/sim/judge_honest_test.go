@@ -74,7 +74,6 @@ func honestLimits(h *History) {
 		{Name: "sliding", Quota: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
 		{Name: "bucket", Quota: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
 		{Name: "closed", Quota: 2, Window: 10 * time.Second, FailClosed: true},
-		{Name: kept, Quota: 6, Window: time.Hour},
 	}
 	ask := func(at time.Duration, allowed bool, rule int, cost int64, d limit.Decision) {
 		d.Allowed = allowed
@@ -89,10 +88,4 @@ func honestLimits(h *History) {
 	ask(45*time.Second, true, 1, 4, limit.Decision{})
 	ask(55*time.Second, true, 1, 2, limit.Decision{})
 	ask(21*time.Second, false, 3, 1, limit.Decision{Err: errUnknown})
-	ask(30*time.Second, true, 4, 5, limit.Decision{})
-	ask(31*time.Second, true, 4, 4, limit.Decision{})
-	for i, x := range h.Allowances[len(h.Allowances)-2:] {
-		x.Asks[0].Key, x.Asks[0].Settled = "v", &Settling{Actual: int64(2 + 3*i)}
-	}
-	h.Kept.Counted = map[string]int64{"v": 7}
 }

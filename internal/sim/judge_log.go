@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,9 +35,6 @@ func executed(h *History) string {
 // foreign: nothing is executed by a server that is none of the cluster, but for other faults: a
 // wrong map vouches for it, or nobody else can be reached when it comes.
 func foreign(h *History) string {
-	if h.Terms.Blind {
-		return ""
-	}
 	for i := range h.Foreign {
 		e, about := &h.Foreign[i], 0
 		from := e.At
@@ -140,13 +136,9 @@ func (h *History) isOlder(get, set *Command) bool {
 	return len(at) == 0 || len(since) > 0 && at[len(at)-1] < since[0]
 }
 
-// transactions: nobody else's command is executed inside of one, and none fails for a key
-// that somebody else has watched.
+// transactions: nobody else's command is executed inside of one.
 func transactions(h *History) string {
 	for _, c := range h.Calls {
-		if errors.Is(c.Err, errUnwatched) {
-			return fmt.Sprintf("call %d (%s), which began at %v: %v", c.ID, c.Kind, c.Began, c.Err)
-		}
 		if c.Kind != transaction {
 			continue
 		}

@@ -21,7 +21,7 @@ const lateness = 30 * time.Second
 // believed: the client believes no map by which a slot is a node's that did not have it,
 // where others can contradict.
 func believed(h *History) string {
-	if h.Terms.Primaries < 3 || h.Terms.Blind {
+	if h.Terms.Primaries < 3 {
 		return ""
 	}
 	for _, b := range h.Wrong {

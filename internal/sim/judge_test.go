@@ -82,8 +82,6 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"limits", "a hit fails open that must fail closed", func(h *History) {
 			h.Allowances[8].Allowed, h.Allowances[8].Asks[0].Allowed = true, true
 		}},
-		{"limits", "more remain than the limit", func(h *History) { h.Allowances[0].Asks[0].Remaining = 3 }},
-		{"limits", "a hit is to wait for longer than it takes", func(h *History) { h.Allowances[5].Asks[0].RetryAfter = time.Minute }},
 		{"limits", "more are allowed than the limit", func(h *History) {
 			h.Allowances[2].Allowed, h.Allowances[2].Asks[0].Allowed = true, true
 		}},
@@ -91,19 +89,8 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Allowances[5].Allowed, h.Allowances[5].Asks[0].Allowed = true, true
 		}},
 		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
-		{"limits", "a reservation is allowed that does not fit", func(h *History) { h.Allowances[10].Asks[0].Cost++ }},
-		{"limits", "what was settled stays counted", func(h *History) { h.Kept.Counted["v"]++ }},
-		{"limits", "what was settled is given back twice", func(h *History) { h.Kept.Counted["v"]-- }},
-		{"limits", "more holders than places", func(h *History) {
-			for range mostHolders + 1 {
-				h.Holds = append(h.Holds, Hold{"k", time.Second, 2 * time.Second})
-			}
-		}},
 		{"transaction", "a stranger inside", func(h *History) {
 			h.Log = slices.Insert(h.Log, len(h.Log)-1, Execution{Text: "PING"})
-		}},
-		{"transaction", "what watches nothing does nothing", func(h *History) {
-			h.Calls = append(h.Calls, &Call{Kind: watching, Ended: 1, Err: errUnwatched})
 		}},
 		{"map", "a slot is another node's", func(h *History) {
 			h.Terms.Primaries, h.Wrong = 3, []Belief{{At: time.Second, Slot: 7, Addr: "b:1"}}

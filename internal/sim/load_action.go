@@ -45,19 +45,6 @@ func said(receiver any) string {
 	return *receiver.(*string)
 }
 
-// over returns an action that makes one call after the other on a connection of its own, until
-// one fails.
-func over(key string, actions ...radix.Action) radix.Action {
-	return radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		for _, a := range actions {
-			if err := conn.Do(ctx, a); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // command is one radix.Cmd or FlatCmd.
 func (a *attempt) command() {
 	if chance(a.r, 2) {
@@ -93,59 +80,6 @@ func (a *attempt) script() {
 	a.perform(counting.FlatCmd(&total, []string{key}, by), &total)
 }
 
-// transaction sets and counts in a MULTI, on a connection of its own.
-func (a *attempt) transaction() {
-	key, by, watch := a.own(), a.amount(), chance(a.r, 3)
-	n, first, second := "n"+key, a.value(key), a.value(key)
-	a.Commands = []Command{
-		write("SET", key, first), write("INCRBY", n, strconv.FormatInt(by, 10)), write("SET", key, second),
-	}
-	var ok, okToo string
-	var total int64
-	maybe := radix.Maybe{Rcv: radix.Tuple{&ok, &total, &okToo}}
-	sent := false // EXEC
-	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		sent, maybe.Null = false, false
-		var steps []radix.Action
-		if watch {
-			steps = append(steps, radix.Cmd(nil, "WATCH", key))
-		}
-		steps = append(steps, radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "SET", key, first),
-			radix.FlatCmd(nil, "INCRBY", n, by), radix.Cmd(nil, "SET", key, second))
-		for _, s := range steps {
-			if err := conn.Do(ctx, s); err != nil {
-				return err
-			}
-		}
-		sent = true
-		return conn.Do(ctx, radix.Cmd(&maybe, "EXEC"))
-	}))
-	switch {
-	case maybe.Null: // a Tuple takes none, which is an error
-		if a.Err = errWatched; !watch {
-			a.Err = errUnwatched
-		}
-		for i := range a.Commands {
-			a.Commands[i].Outcome, a.Commands[i].Err = Failed, a.Err
-		}
-	case err != nil:
-		a.fail(err)
-		undecodable := errors.As(err, new(*redislanes.DecodeError)) // a command in it failed
-		for i := range a.Commands {
-			if sent && undecodable {
-				a.Commands[i].Outcome = Unknown
-			}
-			if !sent && a.Commands[i].Outcome != Contrary {
-				a.Commands[i].Outcome = NotSent
-			}
-		}
-	default:
-		a.received(nil, &ok, &total, &okToo)
-	}
-}
-
-var errWatched = errors.New("the key that was watched has changed")
-
 // pop waits for an element of a list that push appends to.
 func (a *attempt) pop() {
 	key, timeout := fmt.Sprint("l:", a.r.IntN(4)), a.r.Float64()*2
@@ -155,33 +89,50 @@ func (a *attempt) pop() {
 	a.perform(radix.FlatCmd(&maybe, "BLPOP", key, strconv.FormatFloat(max(timeout, 0.01), 'f', 2, 64)), &maybe)
 }
 
-// await waits for an element of a list that nobody appends to, by a command of which
-// radix does not know that it blocks.
-func (a *attempt) await() {
-	list, timeout := "b"+a.own(), strconv.FormatFloat(0.05+a.r.Float64(), 'f', 2, 64)
-	a.Commands = []Command{{Text: "BLMOVE " + list, Name: "BLMOVE", Key: list, Slot: -1}}
-	var moved string
-	maybe := radix.Maybe{Rcv: &moved}
-	a.perform(radix.Cmd(&maybe, "BLMOVE", list, list, "LEFT", "RIGHT", timeout), &maybe)
-}
-
+// push appends to one of the lists.
 func (a *attempt) push() {
-	a.pushTo(fmt.Sprint("l:", a.r.IntN(4)))
-}
-
-func (a *attempt) pushTo(key string) {
+	key := fmt.Sprint("l:", a.r.IntN(4))
 	n, value := int64(0), a.value(key)
 	a.Commands = []Command{write("RPUSH", key, value)}
 	a.perform(radix.Cmd(&n, "RPUSH", key, value), &n)
 }
 
-// secondary reads what some caller has set, from a replica.
-func (a *attempt) secondary() {
-	key := fmt.Sprintf("v:{%d.%d}", a.r.IntN(a.w.settings.Callers), a.r.IntN(6))
-	a.Commands = []Command{read("GET", key)}
-	var value string
-	maybe := radix.Maybe{Rcv: &value}
-	a.received(a.w.client.DoSecondary(a.ctx, radix.Cmd(&maybe, "GET", key)), &maybe)
+// transaction sets and counts in a MULTI, on a connection of its own.
+func (a *attempt) transaction() {
+	key, by := a.own(), a.amount()
+	n, first, second := "n"+key, a.value(key), a.value(key)
+	a.Commands = []Command{
+		write("SET", key, first), write("INCRBY", n, strconv.FormatInt(by, 10)), write("SET", key, second),
+	}
+	var ok, okToo string
+	var total int64
+	sent := false // EXEC
+	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		sent = false
+		for _, step := range []radix.Action{
+			radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "SET", key, first), radix.FlatCmd(nil, "INCRBY", n, by), radix.Cmd(nil, "SET", key, second),
+		} {
+			if err := conn.Do(ctx, step); err != nil {
+				return err
+			}
+		}
+		sent = true
+		return conn.Do(ctx, radix.Cmd(&radix.Tuple{&ok, &total, &okToo}, "EXEC"))
+	}))
+	if err == nil {
+		a.received(nil, &ok, &total, &okToo)
+		return
+	}
+	a.fail(err)
+	undecodable := errors.As(err, new(*redislanes.DecodeError)) // a command in it failed
+	for i := range a.Commands {
+		if sent && undecodable {
+			a.Commands[i].Outcome = Unknown
+		}
+		if !sent && a.Commands[i].Outcome != Contrary {
+			a.Commands[i].Outcome = NotSent
+		}
+	}
 }
 
 // replicas reads what callers have set, from replicas of several nodes.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,14 +9,11 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/limit/places"
 )
 
 // An Allowance is one call of a limiter.
 type Allowance struct {
 	Began, Ended time.Duration
-	Limit        time.Duration // when its context ends; 0: never
-	Deadline     bool          // by a deadline, and not because it was cancelled
 	Asks         []Ask
 	Allowed      bool
 }
@@ -28,7 +24,6 @@ type Ask struct {
 	Key  string
 	Cost int64
 	limit.Decision
-	Settled *Settling // if it is a reservation that was
 }
 
 // chooseLimits makes the rules of a world and the settings of its limiter.
@@ -38,31 +33,19 @@ func (s *Settings) chooseLimits(seed uint64) {
 		return oneOf(r, 500*time.Millisecond, 2*time.Second, 10*time.Second, time.Minute)
 	}
 	few := func() int64 { return 2 + r.Int64N(10) }
-	rate := window()
 	s.Terms.Rules = []limit.Rule{
 		{Name: "fixed", Quota: few(), Window: window()},
 		{Name: "closed", Quota: few(), Window: window(), FailClosed: true},
 		{Name: "denied", Quota: few(), Window: window(), CountDenied: true},
 		{Name: "sliding", Quota: few(), Window: window(), Algorithm: limit.SlidingWindow},
-		{Name: "sliding", Quota: few(), Window: time.Second, Algorithm: limit.SlidingWindow},
 		{Name: "bucket", Quota: few(), Window: window(), Algorithm: limit.TokenBucket, FailClosed: true},
-		{Name: "burst", Quota: few(), Burst: few(), Window: window(), Algorithm: limit.TokenBucket},
-		{Name: "shadow", Quota: few(), Window: window(), Shadow: true},
-		{Name: changed, Quota: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
-		{Name: changed, Quota: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
 		{Name: "leased", Quota: 200, Window: leasedWindow},
-		{Name: kept, Quota: oneOf[int64](r, 500, 2000), Window: keptWindow},
 	}
 	s.Limiter = limit.Config{
 		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
-		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3), Observer: new(ledger),
+		NearCache: oneOf(r, 0, 0, -1, 32),
 	}
-	s.Terms.Instances = s.Limiter.Instances
 }
-
-// changed is the name of rules that share their keys, as when a rule is changed while
-// others still use it as it was.
-const changed = "changed"
 
 // makeLimiter makes the limiter and its limits.
 func (w *world) makeLimiter() error {
@@ -71,9 +54,6 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	w.limiter = limiter
-	if w.places, err = (places.Config{Name: placesName, Max: mostHolders, TTL: 2 * time.Second, Budget: w.settings.Limiter.Budget}).New(w.client); err != nil {
-		return err
-	}
 	for _, rule := range w.settings.Terms.Rules {
 		l, err := rule.New(limiter)
 		if err != nil {
@@ -101,7 +81,7 @@ func (a *attempt) limits() {
 		for i := range asks {
 			asks[i].Cost = oneOf[int64](a.r, 1, 1, 1, 1, 2, 3)
 		}
-		if a.ask(a.ctx, asks...); errors.Is(a.Err, redislanes.ErrClosed) {
+		if a.ask(asks...); errors.Is(a.Err, redislanes.ErrClosed) {
 			return
 		}
 		a.pause(time.Duration(a.r.Int64N(int64(150 * time.Millisecond))))
@@ -116,38 +96,22 @@ const (
 
 // rush asks about one key so often that the limiter decides by a lease, and beyond the limit.
 func (a *attempt) rush() {
-	hot := Ask{Rule: len(a.w.limits) - 1 - a.r.IntN(2), Key: fmt.Sprint("rush", a.r.IntN(2))}
+	hot := Ask{Rule: len(a.w.limits) - 1, Key: fmt.Sprint("rush", a.r.IntN(2))}
 	if chance(a.r, 3) { // across the end of a window
 		a.ctx, a.Limit = context.Background(), 0
 		now := time.Now()
 		a.pause(now.Truncate(leasedWindow).Add(leasedWindow - 80*time.Millisecond).Sub(now))
 	}
-	a.hammer(hot)
-}
-
-// lastRush leaves a lease for Close to return.
-func (a *attempt) lastRush() {
-	a.ctx, a.Limit = context.Background(), 0
-	a.hammer(Ask{Rule: len(a.w.limits) - 1, Key: "last"})
-}
-
-// hammer asks again and again.
-func (a *attempt) hammer(hot Ask) {
-	other := Ask{Rule: 0, Key: hot.Key, Cost: 1} // which denies most calls
 	most := hotRate * int64(2*a.w.settings.Latency+time.Millisecond) / int64(time.Second)
 	var askers sync.WaitGroup
 	for range max(3, most) {
 		askers.Go(func() {
 			for i := int64(0); i < 120 && a.pause(time.Millisecond); i++ {
-				ask := hot
-				switch ask.Cost = 1 + i%3; i % 8 {
-				case 3:
-					a.ask(a.ctx, ask, other)
-				case 7:
-					a.reserve(ask, i%5)
-				default:
-					a.ask(a.ctx, ask)
+				asks := []Ask{hot}
+				if asks[0].Cost = 1 + i%3; i%8 == 3 { // which denies most calls
+					asks = append(asks, Ask{Rule: 0, Key: hot.Key, Cost: 1})
 				}
+				a.ask(asks...)
 			}
 		})
 	}
@@ -163,26 +127,25 @@ func (a *attempt) pause(d time.Duration) bool {
 	return a.ctx.Err() == nil
 }
 
-// ask makes one call of the limiter, in a context that is the attempt's or ends with it.
-func (a *attempt) ask(ctx context.Context, asks ...Ask) { a.decide(ctx, a.w.limiter.Allow, asks) }
-
-// decide has a method of the limiter decide.
-func (a *attempt) decide(ctx context.Context, by func(context.Context, ...limit.Request) limit.Result, asks []Ask) {
+// ask makes one call of the limiter.
+func (a *attempt) ask(asks ...Ask) {
 	requests := make([]limit.Request, len(asks))
 	for i := range asks {
 		requests[i] = limit.Request{Limit: a.w.limits[asks[i].Rule], Key: asks[i].Key, Cost: asks[i].Cost}
 	}
-	x := &Allowance{Began: a.w.rec.now(), Limit: a.Limit, Deadline: a.Deadline, Asks: asks}
-	result := by(ctx, requests...)
+	x := &Allowance{Began: a.w.rec.now(), Asks: asks}
+	result := a.w.limiter.Allow(a.ctx, requests...)
 	x.Ended, x.Allowed = a.w.rec.now(), result.Allowed
 	for i, d := range result.Each {
-		d.Err = a.w.frozen(d.Err)
-		x.Asks[i].Decision = d
+		a.w.told(d.Err)
+		asks[i].Decision = d
 	}
 	a.w.rec.note(func(h *History) {
 		h.Allowances = append(h.Allowances, x)
 		for i := range asks {
-			a.Err = cmp.Or(a.Err, asks[i].Err)
+			if a.Err == nil {
+				a.Err = asks[i].Err
+			}
 		}
 	})
 }

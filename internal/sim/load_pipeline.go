@@ -86,19 +86,6 @@ func (a *attempt) values() {
 	a.do(p, replies)
 }
 
-// severalKeys sets and reads keys of one slot by one command each.
-func (a *attempt) severalKeys() {
-	p := a.newPipeline()
-	one := "m" + a.own()
-	other := one + "2"
-	x, y := a.value(one), a.value(other)
-	a.Commands = []Command{write("MSET", one, x+" "+other+" "+y), read("MGET", one)}
-	a.do(p, []pipeline.Reply{p.Cmd("MSET", one, x, other, y), p.Cmd("MGET", one, other)})
-	if a.Commands[1].Outcome == Acked {
-		a.Commands[1].Reply = ""
-	}
-}
-
 func read(name, key string) Command {
 	return Command{Text: name + " " + key, Name: name, Key: key, Slot: int(cluster.Slot(key))}
 }

@@ -1,16 +1,14 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
-// A Failure is what a judge found in the world of a seed.
+// A Failure is the world of a seed, and what a judge found in it.
 type Failure struct {
 	Seed     uint64
 	Settings Settings
@@ -23,24 +21,16 @@ type Failure struct {
 // Trace makes worlds print the errors and the log of their clients.
 var Trace bool
 
-// Run makes the world of a seed. It returns what is wrong with it, nil if nothing is, and
-// its history.
-func Run(t *testing.T, seed uint64) (*Failure, *History) {
-	f := run(t, seed, scheduleOf(seed))
-	if f.Judge == "" {
-		return nil, f.History
-	}
-	return f, f.History
-}
+// Run makes the world of a seed. Its Judge is "" if nothing is wrong with it.
+func Run(t *testing.T, seed uint64) *Failure { return run(t, seed, scheduleOf(seed)) }
 
 // scheduleOf returns the schedule of a seed.
 func scheduleOf(seed uint64) Schedule {
-	return plan(source(seed, ofSchedule, 0), allKinds())
+	return plan(source(seed, ofSchedule, 0), slices.Concat(networkKinds(), clusterKinds(), replyKinds()))
 }
 
 func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 	settings := choose(seed)
-	settings.Trace = Trace
 	failure = &Failure{Seed: seed, Settings: settings, Faults: schedule.Faults}
 	defer func() {
 		if p := recover(); p != nil { // by synctest, if goroutines are left
@@ -82,58 +72,21 @@ func (f *Failure) String() string {
 	return b.String()
 }
 
-// Around tells of the calls and executions that have to do with the sentence, by
-// the numbers of calls and the keys in it.
+// Around tells of the calls that the sentence names, and of what the servers executed of them.
 func (f *Failure) Around() string {
 	if f.History == nil {
 		return ""
 	}
 	var b strings.Builder
-	var last *Call
 	for _, c := range f.History.Calls {
-		if strings.Contains(f.Sentence, fmt.Sprintf("call %d ", c.ID)) {
-			f.tell(&b, c)
-			last = c
+		if !strings.Contains(f.Sentence, fmt.Sprintf("call %d ", c.ID)) {
+			continue
 		}
-	}
-	if last != nil {
-		f.neighbours(&b, last)
-	}
-	if key, _, ok := strings.Cut(f.Sentence, ": "); ok {
-		f.onKey(&b, key)
+		fmt.Fprintf(&b, "call %d (%s): %v to %v, limit %v: %v\n", c.ID, c.Kind, c.Began, c.Ended, c.Limit, c.Err)
+		for i := range c.Commands[:min(len(c.Commands), 20)] {
+			fmt.Fprintf(&b, "  %s, replied %q: %v%s\n", c.of(i), short(c.Commands[i].Reply), c.Commands[i].Err,
+				f.History.told(f.History.executions(c.Commands[i].Text)))
+		}
 	}
 	return b.String()
-}
-
-// tell tells of a call and of what the servers executed of it.
-func (f *Failure) tell(b *strings.Builder, call *Call) {
-	fmt.Fprintf(b, "call %d (%s): %v to %v, limit %v: %v\n", call.ID, call.Kind, call.Began, call.Ended, call.Limit, call.Err)
-	for i := range call.Commands {
-		if i == 20 {
-			break
-		}
-		fmt.Fprintf(b, "  %s, replied %q: %v%s\n", call.of(i), short(call.Commands[i].Reply), call.Commands[i].Err,
-			f.History.told(f.History.executions(call.Commands[i].Text)))
-	}
-}
-
-// onKey tells what was executed on the key, if there is such a key.
-func (f *Failure) onKey(b *strings.Builder, key string) {
-	for i := range f.History.Log {
-		if e := &f.History.Log[i]; e.Key == key {
-			fmt.Fprintf(b, "  %v\n", e)
-		}
-	}
-}
-
-// neighbours tells of calls at the same time.
-func (f *Failure) neighbours(b *strings.Builder, call *Call) {
-	near := slices.Clone(f.History.Calls)
-	near = slices.DeleteFunc(near, func(c *Call) bool {
-		return c.Began < call.Began-5*time.Second || c.Began > call.Ended+time.Second || c.Bulk
-	})
-	slices.SortStableFunc(near, func(a, b *Call) int { return cmp.Compare(a.Began, b.Began) })
-	for _, c := range near[:min(len(near), 40)] {
-		fmt.Fprintf(b, "  %9.3fs to %9.3fs call %d (%s), %d commands: %v\n", c.Began.Seconds(), c.Ended.Seconds(), c.ID, c.Kind, len(c.Commands), c.Err)
-	}
 }

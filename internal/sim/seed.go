@@ -16,7 +16,6 @@ const (
 	ofSchedule
 	ofNetwork
 	ofModel
-	ofUser // functions of the user that the client calls
 	ofCall // with the number of the caller and that of its call
 	ofLimits
 	ofNAT

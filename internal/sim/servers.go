@@ -9,8 +9,7 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// In some worlds there is one primary without cluster mode, with Sentinels or without, and in
-// others a cluster whose client may not ask for the map of the slots.
+// In some worlds there is one primary without cluster mode, with Sentinels or without.
 
 var sentinelAddrs = []string{inside + "101:26379", inside + "102:26379", inside + "103:26379"}
 
@@ -21,8 +20,6 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 	case chance(r, 10):
 		s.withoutCluster(oneOf(r, 1, 1, 2))
 		s.Sentinels = true
-	case chance(r, 15):
-		s.Config.Standalone, s.Terms.Blind = true, true
 	case chance(r, 8):
 		s.withoutCluster(oneOf(r, 0, 1, 2))
 	}

@@ -27,7 +27,6 @@ type Settings struct {
 	Sentinels           bool // which tell who it is
 	DeadSeed            bool // nobody is at the first address that the client is told
 	Unset               bool // everything is as the zero Config has it
-	Trace               bool // print errors and the log as they come
 
 	Config   cluster.Config
 	Counters pipeline.CountersConfig
@@ -122,6 +121,6 @@ func (s *Settings) describe() string {
 	said := *s
 	said.Config, said.Limiter, said.Terms = cluster.Config{}, limit.Config{}, Terms{}
 	c := &s.Config
-	return fmt.Sprintf("%+v\nStandalone %v, RetryWindow %v, RefreshEvery %v, Slow %v, Protocol %d, Timeout %v, WriteTimeout %v\n%T%+v",
-		said, c.Standalone, c.RetryWindow, c.RefreshEvery, c.Slow, c.Dialer.Protocol, c.Dialer.Timeout, c.Dialer.WriteTimeout, p, p)
+	return fmt.Sprintf("%+v\nRetryWindow %v, RefreshEvery %v, Slow %v, Protocol %d, Timeout %v, WriteTimeout %v\n%T%+v",
+		said, c.RetryWindow, c.RefreshEvery, c.Slow, c.Dialer.Protocol, c.Dialer.Timeout, c.Dialer.WriteTimeout, p, p)
 }

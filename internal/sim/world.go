@@ -14,9 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/limit/places"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
 const (
@@ -42,14 +40,11 @@ type world struct {
 	nodes    []*model.Node
 	hosts    []atomic.Pointer[simnet.Host] // of the nodes
 	addrs    []string
-	password atomic.Pointer[string] // what the user believes that it is
-	newest   atomic.Pointer[string] // what it is
 	user     user
 	client   *cluster.Client
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
-	places   *places.Semaphore
 	called   chan struct{} // closed when the callers have ended
 
 	mapMu    sync.Mutex
@@ -88,7 +83,7 @@ func (w *world) closes(what string, err error) {
 
 // seen looks for secrets in a text that the client made.
 func (w *world) seen(text string) {
-	if w.settings.Trace {
+	if Trace {
 		fmt.Printf("%.6fs %s\n", w.rec.now().Seconds(), text)
 	}
 	if strings.Contains(text, canary) {
@@ -114,39 +109,26 @@ func (w *world) build() {
 	w.model = model.New(options)
 	w.model.ReplicationLag(usualLag)
 	w.model.GossipLag(usualGossip)
-	w.setPassword("")
 	w.nodes = w.model.Nodes()
 	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
 		w.addrs = append(w.addrs, w.reached(n))
-		w.rec.h.Nodes = w.addrs
 	}
 	w.listenSentinels()
 	if w.settings.Password {
-		first := canary + "first"
-		w.setPassword(first)
-		w.newest.Store(&first)
 		for _, n := range w.nodes {
-			n.RequirePass("", first, true)
+			n.RequirePass("", password, true)
 		}
 	}
 }
-
-// setPassword tells the user the password.
-func (w *world) setPassword(p string) { w.password.Store(&p) }
 
 // executed notes what has taken effect on a primary.
 func (w *world) executed(e model.Execution) {
 	if e.Replica || len(e.Args) < 3 || len(e.Reply) == 0 || e.Reply[0] == '-' {
 		return
 	}
-	name := strings.ToUpper(string(e.Args[0]))
-	if name == "ZADD" {
-		w.rec.note(func(h *History) { h.Places[string(e.Args[1])] = true })
-		return
-	}
-	switch name {
+	switch strings.ToUpper(string(e.Args[0])) {
 	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
 		return
@@ -186,9 +168,7 @@ func plain(reply []byte) string {
 // connect makes the client.
 func (w *world) connect() error {
 	c := w.settings.Config
-	w.user.seed = derived(w.seed, ofUser)
-	w.user.moved, w.user.nat = w.askMap, w.settings.NAT
-	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
+	w.user.moved, w.user.seen, w.user.nat = w.askMap, w.seen, w.settings.NAT
 	c.Dialer.NetDial = w.net.TimelessDialer(us)
 	if w.settings.KeepsDeadlines {
 		c.Dialer.NetDial = w.net.Dialer(us)
@@ -196,12 +176,8 @@ func (w *world) connect() error {
 	if !w.settings.Unset {
 		c.Trace, c.Logger, c.AddrMap = w.user.trace(), slog.New(&w.user), w.user.addrMap
 	}
-	if l, ok := c.Pool.(pool.Laned); ok {
-		l.Strategy = w.user.strategy(l.Strategy)
-		c.Pool = l
-	}
 	if w.settings.Password {
-		c.Dialer.Credentials = w.user.credentials
+		c.Dialer.Credentials = credentials
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -223,8 +199,6 @@ func (w *world) seeds() []string {
 	switch {
 	case w.settings.Sentinels:
 		addrs = w.reachedSentinels()
-	case w.settings.NoCluster && w.settings.Config.Standalone: // the first that answers is used
-		addrs = addrs[:1]
 	case w.settings.NoCluster:
 		slices.Reverse(addrs) // replicas first
 	}
@@ -268,10 +242,7 @@ func (w *world) happen(f Fault) {
 func (w *world) end() {
 	w.truth()
 	w.live()
-	w.call(source(w.seed, ofCall, 1<<61), 1<<30, &action{allowing, 1, (*attempt).lastRush})
-	w.closes("semaphore", w.places.Close())
 	w.closes("limiter", w.limiter.Close())
-	w.keptHits()
 	w.closes("counters", w.counters.Close())
 	w.closes("client", w.client.Close())
 	time.Sleep(healing)
@@ -305,9 +276,6 @@ func (w *world) truth() {
 			if key := h.Log[i].Key; w.model.Lost(key) {
 				h.Lost[key], h.LastLost[key] = true, w.rec.at(w.model.LastLost(key))
 			}
-		}
-		for key := range h.Places {
-			h.Lost[key] = w.model.Lost(key)
 		}
 		h.TTLs = make(map[string]TTL)
 		_ = h.each(func(c *Call, i int) string {
