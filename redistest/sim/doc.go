@@ -22,7 +22,7 @@
 //
 // Replies are those of redis-server 7.0, byte for byte, for the commands that
 // [Commands] lists; other commands get the reply to an unknown command. COMMAND, INFO,
-// ROLE and CLIENT INFO tell less than a server does.
+// ROLE and CLIENT INFO tell less than a server does, and ZADD has no options.
 //
 // The package does not persist or evict keys, and has no TLS. Scripts run in gopher-lua,
 // without cjson and other libraries. docs/sim.md says what the cluster and the network

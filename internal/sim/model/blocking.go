@@ -12,7 +12,6 @@ func init() {
 	register("blpop -3 write,noscript,blocking 1 -2 1", nil)
 	register("brpop -3 write,noscript,blocking 1 -2 1", nil)
 	register("blmove 6 write,denyoom,noscript,blocking 1 2 1", nil)
-	register("wait 3 noscript 0 0 0", wait)
 }
 
 // block runs a command that waits for an element of a list, and returns what to
@@ -132,54 +131,4 @@ func (n *Node) hangUpBlocked() {
 
 func (n *Node) forget(p *parked) {
 	n.blocked = slices.DeleteFunc(n.blocked, func(other *parked) bool { return other == p })
-}
-
-// wait replies how many replicas have all writes, as soon as they are enough or
-// at the timeout.
-func wait(c *call) {
-	if c.n.source != nil {
-		c.err(c.n.c.dialect().waitAtReplica)
-		return
-	}
-	replicas, ok := c.integer(c.args[1])
-	if !ok {
-		return
-	}
-	ms, ok := parseInt(c.args[2])
-	switch {
-	case !ok:
-		c.err("ERR timeout is not an integer or out of range")
-		return
-	case ms < 0:
-		c.err("ERR timeout is negative")
-		return
-	}
-	var end time.Time
-	if ms > 0 {
-		end = c.now.Add(milliseconds(ms))
-	}
-	c.awaitReplicas(replicas, end)
-}
-
-// lookAgain is how often a WAIT looks for replicas that have come back.
-const lookAgain = time.Second
-
-// awaitReplicas replies how many replicas have all writes, if they are enough or the time
-// is over. Otherwise it is called again.
-func (c *call) awaitReplicas(enough int64, end time.Time) {
-	now := time.Now()
-	acknowledged, all := c.n.acknowledged(now)
-	if acknowledged >= enough || c.in != inSession || !end.IsZero() && !now.Before(end) {
-		c.int(acknowledged)
-		return
-	}
-	p := &parked{s: c.s, args: c.args, until: now.Add(lookAgain), wake: make(chan struct{})}
-	if !all.IsZero() {
-		p.until = all
-	}
-	if !end.IsZero() && end.Before(p.until) {
-		p.until = end
-	}
-	p.expire = func(c *call) { c.awaitReplicas(enough, end) }
-	c.s.parked = p
 }

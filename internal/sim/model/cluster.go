@@ -34,8 +34,6 @@ type Options struct {
 	// Promoted is told of each replica that has become a primary. It must not call methods
 	// of the cluster.
 	Promoted func(n *Node)
-	// Dialect is whose replies they give; Redis70 by default.
-	Dialect Dialect
 }
 
 // An Execution is one run of a command. The slices are valid in the hook only,
@@ -68,7 +66,6 @@ type Cluster struct {
 	lastID    uint64
 	sentinels []*Node
 	scripts   *interpreter
-	odd       Oddity
 }
 
 // New makes a cluster, in which primaries share the slots evenly and node

@@ -9,17 +9,13 @@ import (
 
 func init() {
 	for text, run := range map[string]func(*call){
-		"cluster|slots 2 stale 0 0 0":           clusterSlots,
-		"cluster|shards 2 stale 0 0 0":          shards,
-		"cluster|nodes 2 stale 0 0 0":           func(c *call) { c.text(c.nodes()) },
-		"cluster|myid 2 stale 0 0 0":            func(c *call) { c.bulkString(c.n.idOf(c.n)) },
-		"cluster|info 2 stale 0 0 0":            func(c *call) { c.text(c.clusterInfo()) },
-		"cluster|keyslot 3 stale 0 0 0":         func(c *call) { c.int(int64(Slot(c.args[2]))) },
-		"cluster|countkeysinslot 3 stale 0 0 0": countKeysInSlot,
-		"cluster|getkeysinslot 4 stale 0 0 0":   getKeysInSlot,
-		"readonly 1 loading,stale,fast 0 0 0":   func(c *call) { c.s.readOnly = true; c.ok() },
-		"readwrite 1 loading,stale,fast 0 0 0":  func(c *call) { c.s.readOnly = false; c.ok() },
-		"asking 1 fast 0 0 0":                   func(c *call) { c.s.asking = true; c.ok() },
+		"cluster|slots 2 stale 0 0 0":          clusterSlots,
+		"cluster|nodes 2 stale 0 0 0":          func(c *call) { c.text(c.nodes()) },
+		"cluster|myid 2 stale 0 0 0":           func(c *call) { c.bulkString(c.n.idOf(c.n)) },
+		"cluster|keyslot 3 stale 0 0 0":        func(c *call) { c.int(int64(Slot(c.args[2]))) },
+		"readonly 1 loading,stale,fast 0 0 0":  func(c *call) { c.s.readOnly = true; c.ok() },
+		"readwrite 1 loading,stale,fast 0 0 0": func(c *call) { c.s.readOnly = false; c.ok() },
+		"asking 1 fast 0 0 0":                  func(c *call) { c.s.asking = true; c.ok() },
 	} {
 		register(text, func(c *call) {
 			if c.n.standalone {
@@ -58,11 +54,10 @@ func (n *Node) idOf(other *Node) string {
 func clusterSlots(c *call) {
 	t := c.n.tells()
 	ranges := t.ranges()
-	more := c.n.c.odd.more()
 	c.array(len(ranges))
 	for _, r := range ranges {
 		replicas := c.n.heard(t.replicas(r.owner))
-		c.array(3 + len(replicas) + more)
+		c.array(3 + len(replicas))
 		c.each(r.first, r.last)
 		for _, i := range append([]int{r.owner}, replicas...) {
 			n := c.n.c.nodes[i]
@@ -72,9 +67,8 @@ func clusterSlots(c *call) {
 			}
 			c.array(4)
 			c.each(host, n.port, c.n.idOf(n))
-			c.metadata()
+			c.mapOf(0)
 		}
-		c.oddReplica()
 	}
 }
 
@@ -124,15 +118,11 @@ func (c *call) nodes() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(c.oddLines(c.n.id))
 	return b.String()
 }
 
 // open tells of the slots that are on their way, in order.
 func (n *Node) open() (all []string) {
-	if n.source != nil && n.c.dialect().newSlots {
-		return n.source.open()
-	}
 	for _, slot := range slices.Sorted(maps.Keys(n.migrating)) {
 		all = append(all, fmt.Sprintf("[%d->-%s]", slot, n.migrating[slot].id))
 	}
@@ -140,56 +130,4 @@ func (n *Node) open() (all []string) {
 		all = append(all, fmt.Sprintf("[%d-<-%s]", slot, n.importing[slot].id))
 	}
 	return all
-}
-
-func (c *call) clusterInfo() string {
-	t := c.n.tells()
-	state := "ok"
-	if c.n.isDown(c.now) {
-		state = "fail"
-	}
-	assigned, owners, known := 0, make(map[int]bool), len(t.primary)
-	for _, r := range t.ranges() {
-		assigned += r.last - r.first + 1
-		owners[r.owner] = true
-	}
-	for _, absent := range t.absent {
-		if absent {
-			known--
-		}
-	}
-	mine := t.epoch[c.n.index]
-	if p := t.primary[c.n.index]; p >= 0 {
-		mine = t.epoch[p]
-	}
-	return fmt.Sprintf("cluster_state:%s\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%d\r\ncluster_slots_pfail:0\r\ncluster_slots_fail:0\r\n"+
-		"cluster_known_nodes:%d\r\ncluster_size:%d\r\ncluster_current_epoch:%d\r\ncluster_my_epoch:%d\r\n",
-		state, assigned, assigned, known, len(owners), t.current, mine)
-}
-
-func countKeysInSlot(c *call) {
-	switch slot, ok := c.integer(c.args[2]); {
-	case !ok:
-	case slot < 0 || slot >= SlotCount:
-		c.err("ERR Invalid slot")
-	default:
-		c.int(int64(len(c.n.inSlot(uint16(slot)))))
-	}
-}
-
-func getKeysInSlot(c *call) {
-	slot, most, ok := c.integers(c.args[2], c.args[3])
-	switch {
-	case !ok:
-		return
-	case slot < 0 || slot >= SlotCount || most < 0:
-		c.err("ERR Invalid slot or number of keys")
-		return
-	}
-	keys := c.n.inSlot(uint16(slot))
-	keys = keys[:min(most, int64(len(keys)))]
-	c.array(len(keys))
-	for _, key := range keys {
-		c.bulkString(key)
-	}
 }

@@ -15,7 +15,6 @@ type command struct {
 	first, last, step int                     // of the keys among the arguments; first 0: none
 	keys              func([][]byte) [][]byte // of those whose keys move
 	run               func(*call)
-	since             Dialect
 	subs              map[string]*command
 }
 
@@ -62,6 +61,20 @@ func lookup(table map[string]*command, args [][]byte) *command {
 	}
 	return find(c.subs, args[1])
 }
+
+// version is that of the server whose replies the model gives.
+const version = "7.0.15"
+
+// commands are those of a node of its kind.
+func (n *Node) commands() map[string]*command {
+	if n.sentinel {
+		return sentinelCommands
+	}
+	return commands
+}
+
+// lookup finds a command that the node knows; nil if there is none.
+func (n *Node) lookup(args [][]byte) *command { return lookup(n.commands(), args) }
 
 func find(table map[string]*command, name []byte) *command {
 	var buf [24]byte
@@ -147,29 +160,17 @@ func (c *command) keysOf(args [][]byte) [][]byte {
 // routed reports whether the command may have keys, so that slots matter.
 func (c *command) routed() bool { return c.first != 0 || c.keys != nil || c.name == "exec" }
 
-func init() {
-	register("command -1 loading,stale 0 0 0", func(c *call) { c.infos(nil) })
-	register("command|count 2 loading,stale 0 0 0", func(c *call) { c.int(int64(len(commands))) })
-	register("command|docs -2 loading,stale 0 0 0", func(c *call) { c.mapOf(0) })
-	register("command|info -2 loading,stale 0 0 0", func(c *call) { c.infos(c.args[2:]) })
-	commands["command"].arity = -1
-}
+func init() { register("command -1 loading,stale 0 0 0", commandInfos) }
 
-// infos replies what COMMAND INFO does, without categories, tips, key
-// specifications and subcommands.
-func (c *call) infos(names [][]byte) {
-	for name := range commands {
-		if len(c.args) <= 2 {
-			names = append(names, []byte(name))
-		}
+// commandInfos replies what COMMAND does, without categories, tips, key specifications and
+// subcommands.
+func commandInfos(c *call) {
+	if len(c.args) > 1 {
+		c.err(c.n.unknown(c.args))
+		return
 	}
-	c.array(len(names))
-	for _, name := range names {
-		cmd := find(commands, name)
-		if cmd == nil {
-			c.nullArray()
-			continue
-		}
+	c.array(len(commands))
+	for _, cmd := range commands {
 		c.array(10)
 		c.bulkString(cmd.name)
 		c.int(int64(cmd.arity))

@@ -21,10 +21,6 @@ func init() {
 	register("client|getname 2 noscript,loading,stale 0 0 0", getname)
 	register("client|setname 3 noscript,loading,stale 0 0 0", setname)
 	register("client|info 2 noscript,loading,stale 0 0 0", func(c *call) { c.text(c.s.info()) })
-	register("client|reply 3 noscript,loading,stale 0 0 0", clientReply)
-	register("client|no-evict 3 admin,noscript,loading,stale 0 0 0", noEvict)
-	register("client|no-touch 3 noscript,loading,stale 0 0 0", noEvict).since = Valkey91
-	register("client|setinfo 4 noscript,loading,stale 0 0 0", setinfo).since = Valkey91
 	register("client|pause -3 admin,noscript,loading,stale 0 0 0", clientPause)
 	register("client|unpause 2 admin,noscript,loading,stale 0 0 0", func(c *call) { c.n.unpause(); c.ok() })
 	register("time 1 loading,stale,fast 0 0 0", func(c *call) {
@@ -38,7 +34,7 @@ func ping(c *call) {
 	switch {
 	case len(c.args) > 2:
 		c.wrongArity()
-	case c.s.subscriptions() > 0 && c.resp == 2:
+	case len(c.s.channels) > 0 && c.resp == 2:
 		c.list("pong", bytes.Join(c.args[1:], nil))
 	case len(c.args) == 2:
 		c.bulk(c.args[1])
@@ -51,10 +47,8 @@ func ping(c *call) {
 func (c *call) authenticate(username, password []byte) bool {
 	n := c.n
 	ok := string(username) == "default" || n.username != "" && string(username) == n.username
-	until, right := n.takes(string(password), c.now)
-	if ok && n.password != "" && right || ok && n.password == "" && string(username) == "default" {
+	if ok && n.password != "" && string(password) == n.password || ok && n.password == "" && string(username) == "default" {
 		c.s.authed = true
-		c.s.expires(until)
 		return true
 	}
 	c.err(errWrongPass)
@@ -94,16 +88,11 @@ func hello(c *call) {
 		}
 		version, words = int(v), words[1:]
 	}
-	whole, name := c.n.c.dialect().helloWhole, c.s.name
-	ok := (!whole || c.helloOptions(words, false)) && c.helloOptions(words, true)
-	if ok && c.n.password != "" && !c.s.authed {
-		c.err(c.n.c.dialect().helloUnknown)
-		ok = false
-	}
-	if !ok {
-		if whole {
-			c.s.name = name
-		}
+	switch {
+	case !c.helloOptions(words):
+		return
+	case c.n.password != "" && !c.s.authed:
+		c.err(errHelloUnknown)
 		return
 	}
 	c.resp = version
@@ -112,11 +101,11 @@ func hello(c *call) {
 
 // helloOptions reads what follows HELLO's version, and does it; false if it has
 // replied that it cannot.
-func (c *call) helloOptions(words [][]byte, do bool) bool {
+func (c *call) helloOptions(words [][]byte) bool {
 	for len(words) > 0 {
 		switch word := upper(words[0]); {
 		case word == "AUTH" && len(words) > 2:
-			if do && !c.authenticate(words[1], words[2]) {
+			if !c.authenticate(words[1], words[2]) {
 				return false
 			}
 			words = words[3:]
@@ -124,9 +113,7 @@ func (c *call) helloOptions(words [][]byte, do bool) bool {
 			if !c.validName(words[1]) {
 				return false
 			}
-			if do {
-				c.s.name = string(words[1])
-			}
+			c.s.name = string(words[1])
 			words = words[2:]
 		default:
 			c.errorf("ERR Syntax error in HELLO option '%s'", cString(words[0]))
@@ -137,27 +124,20 @@ func (c *call) helloOptions(words [][]byte, do bool) bool {
 }
 
 func (c *call) greet() {
-	d, mode, role := c.n.c.dialect(), "cluster", "master"
+	mode, role := "cluster", "master"
 	if c.n.standalone {
 		mode = "standalone"
 	}
 	if c.n.source != nil {
 		role = "replica"
 	}
-	fields := []any{"server", d.name, "version", d.version, "proto", c.resp, "id", int(c.s.id), "mode", mode, "role", role}
+	fields := []any{"server", "redis", "version", version, "proto", c.resp, "id", int(c.s.id), "mode", mode, "role", role}
 	if c.n.sentinel {
 		fields = append(fields[:8], "mode", "sentinel")
 	}
 	c.mapOf(len(fields)/2 + 1)
 	c.each(fields...)
 	c.bulkString("modules")
-	if !d.lua {
-		c.array(0)
-		return
-	}
-	c.array(1)
-	c.mapOf(4)
-	c.each("name", "lua", "ver", 1, "path", "lua", "args")
 	c.array(0)
 }
 
@@ -169,26 +149,22 @@ func quit(c *call) {
 func reset(c *call) {
 	s := c.s
 	s.discard()
-	s.channels, s.patterns = nil, nil
-	s.silent, s.skip, s.asking, s.readOnly, s.name = false, 0, false, false, ""
+	s.channels = nil
+	s.asking, s.readOnly, s.name = false, false, ""
 	s.authed = c.n.password == ""
 	c.resp = 2
 	c.status("RESET")
 }
 
 func selectDB(c *call) {
-	databases := c.n.c.dialect().databases
-	if c.n.standalone {
-		databases = 16
-	}
 	id, ok := c.integer(c.args[1])
 	switch {
 	case !ok:
 	case id < math.MinInt32 || id > math.MaxInt32:
 		c.errorf("ERR value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32)
-	case databases == 0 && id != 0:
+	case !c.n.standalone && id != 0:
 		c.err("ERR SELECT is not allowed in cluster mode")
-	case id != 0 && (id < 0 || id >= databases):
+	case id < 0 || id > 15:
 		c.err("ERR DB index is out of range")
 	default:
 		c.ok()
@@ -224,44 +200,8 @@ func getname(c *call) {
 }
 
 func (s *Session) info() string {
-	return fmt.Sprintf("id=%d addr=127.0.0.1:0 laddr=%s fd=8 name=%s age=0 idle=0 flags=N db=0 sub=%d psub=%d ssub=0 multi=-1 resp=%d\n",
-		s.id, s.n.addr, s.name, len(s.channels), len(s.patterns), s.out.resp)
-}
-
-func clientReply(c *call) {
-	switch upper(c.args[2]) {
-	case "ON":
-		c.s.silent = false
-		c.ok()
-	case "OFF":
-		c.s.silent = true
-	case "SKIP":
-		if !c.s.silent {
-			c.s.skip = 2
-		}
-	default:
-		c.err(errSyntax)
-	}
-}
-
-func setinfo(c *call) {
-	switch option := upper(c.args[2]); {
-	case option != "LIB-NAME" && option != "LIB-VER":
-		c.errorf("ERR Unrecognized option '%s'", cString(c.args[2]))
-	case !printable([]byte(cString(c.args[3]))):
-		c.errorf("ERR %s cannot contain spaces, newlines or special characters.", c.args[2])
-	default:
-		c.ok()
-	}
-}
-
-func noEvict(c *call) {
-	switch upper(c.args[2]) {
-	case "ON", "OFF":
-		c.ok()
-	default:
-		c.err(errSyntax)
-	}
+	return fmt.Sprintf("id=%d addr=127.0.0.1:0 laddr=%s fd=8 name=%s age=0 idle=0 flags=N db=0 sub=%d psub=0 ssub=0 multi=-1 resp=%d\n",
+		s.id, s.n.addr, s.name, len(s.channels), s.out.resp)
 }
 
 func clientPause(c *call) {
@@ -303,7 +243,7 @@ func info(c *call) {
 		mode, enabled = "standalone", 0
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", n.c.dialect().version, mode, len(n.sessions))
+	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", version, mode, len(n.sessions))
 	fmt.Fprintf(&b, "# Replication\r\nrole:%s\r\n\r\n# Cluster\r\ncluster_enabled:%d\r\n", role, enabled)
 	c.text(b.String())
 }

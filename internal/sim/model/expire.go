@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"time"
 )
 
 func init() {
@@ -103,20 +102,5 @@ func (c *call) remaining(unit int64, absolute bool) {
 			ms -= c.ms
 		}
 		c.int(int64(uint64(ms+unit/2) / uint64(unit)))
-	}
-}
-
-// Sweep deletes the keys whose time is over, as servers do in the background, and
-// forgets who owned slots before.
-func (c *Cluster) Sweep() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	c.settleAll(now)
-	clear(c.tenures)
-	for _, n := range c.nodes {
-		for key := range n.keys {
-			n.find([]byte(key), now.UnixMilli())
-		}
 	}
 }

@@ -12,32 +12,23 @@ type faults struct {
 	downUntil    time.Time // it believes that the cluster is down
 	down         bool
 	oom          bool
-	misconf      bool
 	noReplicas   bool
-	flaky        struct {
-		every, count int // it refuses each so many commands with keys; 0: none
-		text         string
-	}
-	maxClients int
-	refusings  map[string]*refusing // by the command's name
-	busy       bool
-	tokens     time.Duration // that passwords live for; 0: they do not end
-	hangsUp    string        // behind which command
-	username   string
-	password   string
-	masterDown bool
-	deaf       bool
-	cutOff     bool
-	interposed Interposer
-	leftBehind uint64 // the last connection that leads to a replica; 0: none
-	told       func(slot uint16, owner int) int
-	outdated   bool      // what it tells
-	standalone bool      // a server without cluster mode
-	stranger   bool      // a node of another cluster
-	was        *topology // what a stranger went by as a member; nil: it is none
-	alias      string
-	own        map[string]*entry // what it had as a member
-	pause      struct {
+	refusings    map[string]*refusing // by the command's name
+	busy         bool
+	username     string
+	password     string
+	masterDown   bool
+	deaf         bool
+	cutOff       bool
+	interposed   Interposer
+	told         func(slot uint16, owner int) int
+	outdated     bool      // what it tells
+	standalone   bool      // a server without cluster mode
+	stranger     bool      // a node of another cluster
+	was          *topology // what a stranger went by as a member; nil: it is none
+	alias        string
+	own          map[string]*entry // what it had as a member
+	pause        struct {
 		until   time.Time
 		all     bool
 		changed chan struct{}
@@ -75,9 +66,6 @@ func (n *Node) Kill() {
 		n.hangUpAll()
 	})
 }
-
-// HangUp closes all the node's connections.
-func (n *Node) HangUp() { n.lock(func(time.Time) { n.hangUpAll() }) }
 
 func (n *Node) hangUpAll() {
 	for _, s := range slices.Clone(n.sessions) { // which end takes off
@@ -188,56 +176,8 @@ func (n *Node) Down(yes bool) { n.lock(func(time.Time) { n.down = yes }) }
 // OOM makes the node refuse writes that need memory.
 func (n *Node) OOM(yes bool) { n.lock(func(time.Time) { n.oom = yes }) }
 
-// Misconf makes the node refuse writes because it cannot save.
-func (n *Node) Misconf(yes bool) { n.lock(func(time.Time) { n.misconf = yes }) }
-
-// Flaky makes the node refuse one in so many commands with keys, of those that write if
-// it is for want of replicas or for being one: what it thinks of itself changes all the time. 0 ends it.
-func (n *Node) Flaky(every int, why Refusal) {
-	n.lock(func(time.Time) { n.flaky.every, n.flaky.text = every, string(why) })
-}
-
-// A Refusal is why a node runs no command for now.
-type Refusal string
-
-// Those of a flaky node.
-const (
-	NoReplicas  Refusal = errNoReplicas
-	IsLoading   Refusal = errLoading
-	ClusterDown Refusal = errDown
-	ReadOnly    Refusal = errReadOnly
-)
-
-// Latest returns what tells connections that are there from later ones.
-func (n *Node) Latest() (conn uint64) {
-	n.lock(func(time.Time) { conn = n.c.lastID })
-	return conn
-}
-
-// LeaveBehind makes connections up to that one lead to a server that is a replica by now, while
-// the address leads to another one. 0 ends it.
-func (n *Node) LeaveBehind(conn uint64) { n.lock(func(time.Time) { n.leftBehind = conn }) }
-
-// flickers returns why the command is refused, or nothing.
-func (s *Session) flickers(write bool) string {
-	n := s.n
-	if write && s.id <= n.leftBehind {
-		return n.c.dialect().named(errReadOnly)
-	}
-	if n.flaky.every == 0 || !write && (n.flaky.text == errNoReplicas || n.flaky.text == errReadOnly) {
-		return ""
-	}
-	if n.flaky.count++; n.flaky.count%n.flaky.every != 0 {
-		return ""
-	}
-	return n.c.dialect().named(n.flaky.text)
-}
-
 // NoReplicas makes the node refuse writes because it has too few replicas.
 func (n *Node) NoReplicas(yes bool) { n.lock(func(time.Time) { n.noReplicas = yes }) }
-
-// MaxClients bounds the node's connections; 0 is no bound.
-func (n *Node) MaxClients(most int) { n.lock(func(time.Time) { n.maxClients = most }) }
 
 // RequirePass sets the password, of the user too if there is one; none if it is
 // empty. Connections stay authenticated unless they are to be again.
@@ -249,10 +189,6 @@ func (n *Node) RequirePass(username, password string, again bool) {
 		}
 	})
 }
-
-// HangUpBehind makes the node hang up right behind the reply to a command, named in lower
-// case; "" ends it.
-func (n *Node) HangUpBehind(name string) { n.lock(func(time.Time) { n.hangsUp = name }) }
 
 // MasterDown cuts a replica's link to its primary: it applies nothing, and
 // refuses reads.

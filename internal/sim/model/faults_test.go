@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -20,33 +19,6 @@ func keyAt(c *Cluster, n *Node) string {
 			return key
 		}
 	}
-}
-
-func TestKillAndRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Primaries: 2, Replicas: 1})
-		n := c.Nodes()[0]
-		key := keyAt(c, n)
-		s := n.NewSession(nil)
-		require.Equal(t, "+OK\r\n", do(s, "SET "+key+" 1"))
-		n.Kill()
-		_, hangUp := s.Do([][]byte{[]byte("PING")})
-		require.True(t, hangUp)
-		require.False(t, n.Up())
-
-		n.Restart(Start{Loading: time.Second, Down: 2 * time.Second})
-		s = n.NewSession(nil)
-		require.Contains(t, do(s, "PING"), "-LOADING")
-		time.Sleep(time.Second)
-		require.Equal(t, "+PONG\r\n", do(s, "PING"))
-		require.Equal(t, "-CLUSTERDOWN The cluster is down\r\n", do(s, "GET "+key))
-		time.Sleep(time.Second)
-		require.Equal(t, "$1\r\n1\r\n", do(s, "GET "+key))
-		require.False(t, c.Lost(key))
-		n.Restart(Start{Empty: true})
-		require.Equal(t, "$-1\r\n", do(n.NewSession(nil), "GET "+key))
-		require.True(t, c.Lost(key))
-	})
 }
 
 // A server of another kind at a node's address changes nothing of the cluster.
@@ -86,26 +58,6 @@ func TestForeignServers(t *testing.T) {
 	}
 }
 
-// The primary comes back after a failover as a replica of its successor.
-func TestFailoverOfTheDead(t *testing.T) {
-	c := New(Options{Primaries: 2, Replicas: 1})
-	n, replica := c.Nodes()[0], c.Nodes()[2]
-	key := keyAt(c, n)
-	require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
-	n.Kill()
-	require.True(t, c.Failover(replica, false))
-	require.Contains(t, do(c.Nodes()[1].NewSession(nil), "CLUSTER NODES"), "fail")
-	require.False(t, c.Lost(key))
-	require.Equal(t, ":6\r\n", do(replica.NewSession(nil), "INCRBY "+key+" 1"))
-	n.Restart(Start{})
-	s := n.NewSession(nil)
-	require.Contains(t, do(s, "GET "+key), replica.Addr())
-	require.Equal(t, "+OK\r\n", do(s, "READONLY"))
-	require.Equal(t, "$1\r\n6\r\n", do(s, "GET "+key))
-	require.Same(t, replica, c.Primary(n))
-	require.NotContains(t, do(s, "CLUSTER NODES"), "fail")
-}
-
 // TestUnnamedNodes: as redis-server 7.0 with cluster-preferred-endpoint-type
 // unknown-endpoint.
 func TestUnnamedNodes(t *testing.T) {
@@ -143,24 +95,6 @@ func TestWhatNodesTell(t *testing.T) {
 
 	c.Unassign(0, 10)
 	require.Contains(t, do(s, "CLUSTER SLOTS"), "*4\r\n:11\r\n:5460\r\n")
-}
-
-func TestWhoMayComeIn(t *testing.T) {
-	c := New(Options{Primaries: 1})
-	n := c.Nodes()[0]
-	known := n.NewSession(nil)
-	n.RequirePass("user", "secret", false)
-	require.Equal(t, "+PONG\r\n", do(known, "PING"))
-	s := n.NewSession(nil)
-	require.Contains(t, do(s, "PING"), "-NOAUTH")
-	require.Contains(t, do(s, "AUTH wrong"), "-WRONGPASS")
-	require.Equal(t, "+OK\r\n", do(s, "AUTH user secret"))
-	require.Equal(t, "+PONG\r\n", do(s, "PING"))
-	n.RequirePass("user", "other", true)
-	require.Contains(t, do(known, "PING"), "-NOAUTH")
-	n.HangUp()
-	_, hangUp := known.Do([][]byte{[]byte("PING")})
-	require.True(t, hangUp)
 }
 
 // A client that sends much and reads nothing holds up nobody, itself neither, as

@@ -42,10 +42,7 @@ func (c *call) make(key []byte, k kind) *entry {
 	e, ok := c.typed(key, k)
 	if ok && e == nil {
 		e = &entry{kind: k}
-		switch k {
-		case kindSet:
-			e.members = make(map[string]struct{})
-		case kindZset:
+		if k == kindZset {
 			e.scores = make(map[string]float64)
 		}
 		c.n.keys[string(key)] = e

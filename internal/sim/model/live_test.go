@@ -52,7 +52,7 @@ type twin struct {
 }
 
 // newTwin starts servers, and a model with their addresses and IDs.
-func newTwin(t *testing.T, binary string, dialect Dialect, seed uint64) *twin {
+func newTwin(t *testing.T, binary string, seed uint64) *twin {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w := &twin{t: t, ctx: ctx, seed: seed}
@@ -62,7 +62,7 @@ func newTwin(t *testing.T, binary string, dialect Dialect, seed uint64) *twin {
 	})
 	nodes := w.real.Nodes()
 	w.model = New(Options{
-		Primaries: 2, Replicas: 1, Dialect: dialect,
+		Primaries: 2, Replicas: 1,
 		Addr: func(i int) string { return nodes[i].Addr() },
 		ID:   func(i int) string { return nodes[i].ID() },
 	})
@@ -76,41 +76,17 @@ func newTwin(t *testing.T, binary string, dialect Dialect, seed uint64) *twin {
 	return w
 }
 
-// dialectOf returns which server the model is to be; false if it knows none like
-// that.
-func dialectOf(t *testing.T, binary string) (Dialect, bool) {
-	out, err := exec.Command(binary, "--version").Output()
-	require.NoError(t, err)
-	for i, d := range dialects {
-		minor := d.version[:strings.LastIndexByte(d.version, '.')]
-		if strings.Contains(strings.ToLower(string(out)), d.name+" server v="+minor+".") {
-			return Dialect(i), true
-		}
-	}
-	return 0, false
-}
-
-// requireRedis70 skips the test if the server is another one.
-func requireRedis70(t *testing.T) {
-	servers.RequireServer(t)
-	binary, err := servers.Binary()
-	require.NoError(t, err)
-	if dialect, known := dialectOf(t, binary); !known || dialect != Redis70 {
-		t.Skip("the server is not Redis 7.0")
-	}
-}
-
 // The model replies as real servers do, byte for byte, to random commands in
 // random states.
 func TestFidelity(t *testing.T) {
-	eachServer(t, func(t *testing.T, binary string, dialect Dialect) {
+	eachServer(t, func(t *testing.T, binary string) {
 		seed := uint64(1)
 		if s := os.Getenv("REDISLANES_FIDELITY_SEED"); s != "" {
 			var err error
 			seed, err = strconv.ParseUint(s, 10, 64)
 			require.NoError(t, err)
 		}
-		w := newTwin(t, binary, dialect, seed)
+		w := newTwin(t, binary, seed)
 		start, want := time.Now(), liveCommands(t)
 		for w.count < want {
 			w.round(min(1000, want-w.count))
@@ -119,15 +95,16 @@ func TestFidelity(t *testing.T) {
 	})
 }
 
-// eachServer runs the test with each server that there is, if the model knows it.
-func eachServer(t *testing.T, test func(t *testing.T, binary string, dialect Dialect)) {
+// eachServer runs the test with each server that is the one of the model.
+func eachServer(t *testing.T, test func(t *testing.T, binary string)) {
 	for _, binary := range servers.Servers(t) {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
-			dialect, known := dialectOf(t, binary)
-			if !known {
+			out, err := exec.Command(binary, "--version").Output()
+			require.NoError(t, err)
+			if !strings.Contains(string(out), "Redis server v=7.0.") {
 				t.Skip("the model is not one of this server")
 			}
-			test(t, binary, dialect)
+			test(t, binary)
 		})
 	}
 }

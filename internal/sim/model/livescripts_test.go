@@ -1,8 +1,6 @@
 package model
 
 import (
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,8 +12,8 @@ import (
 // The model replies as real servers do where replies depend on several clients, on
 // time, or on what the servers are.
 func TestFidelityOfScripts(t *testing.T) {
-	eachServer(t, func(t *testing.T, binary string, dialect Dialect) {
-		s := newStage(t, binary, dialect)
+	eachServer(t, func(t *testing.T, binary string) {
+		s := newStage(t, binary)
 		t.Run("protocol", s.protocol)
 		t.Run("blocking", s.blocking)
 		t.Run("messages", s.messages)
@@ -54,15 +52,6 @@ func (s *stage) protocol(t *testing.T) {
 		0 NOSUCH x
 		0 QUIT
 		0<
-		0b CLIENT REPLY ON
-		0b> CLIENT REPLY OFF
-		0b> PING
-		0b> CLIENT REPLY SKIP
-		0b CLIENT REPLY ON
-		0b> CLIENT REPLY SKIP
-		0b> PING
-		0b ECHO x
-		0b ECHO y
 		0c! "*1\r\n$4\r\nQUIT\r\n*1\r\n$4\r\nPING\r\n"
 		0c<
 		0c<
@@ -161,15 +150,6 @@ func (s *stage) messages(t *testing.T) {
 		0d<
 		0b RESET
 		0b PING
-		0e PSUBSCRIBE x*
-		0e SUBSCRIBE xy
-		0 PUBLISH xy hello
-		0e<
-		0e<
-		0e PUNSUBSCRIBE
-		0e PUNSUBSCRIBE
-		0e UNSUBSCRIBE
-		0 PUBLISH xy hello
 	`)
 }
 
@@ -203,29 +183,6 @@ func (s *stage) refusals(t *testing.T) {
 	s = s.in(t)
 	a := s.model.Nodes()[0]
 	s.play("0 SET {bar}k 1")
-
-	var dir []string // the setting and its value
-	require.NoError(s.t, s.real.Nodes()[0].Do(s.ctx, &dir, "CONFIG", "GET", "dir"))
-	dump := filepath.Join(dir[1], "dump.rdb")
-	s.twin.do(0, "CONFIG", "SET", "save", "3600 1")
-	_ = os.Remove(dump)
-	require.NoError(t, os.MkdirAll(filepath.Join(dump, "x"), 0o700))
-	s.twin.do(0, "BGSAVE")
-	s.until(0, "persistence", "rdb_last_bgsave_status:err")
-	a.Misconf(true)
-	s.play(`
-		0 SET {bar}k 1
-		0 GET {bar}k
-		0 MULTI
-		0 SET {bar}k 1
-		0 EXEC
-		1 SET {foo}k 1
-	`)
-	require.NoError(t, os.RemoveAll(dump))
-	s.twin.do(0, "CONFIG", "SET", "save", "")
-	a.Misconf(false)
-	s.play("0 SET {bar}k 2")
-
 	s.twin.do(0, "CONFIG", "SET", "cluster-require-full-coverage", "no")
 	slot := strconv.Itoa(int(s.slots[0]))
 	s.twin.do(0, "CLUSTER", "DELSLOTS", slot)
@@ -281,7 +238,6 @@ func (s *stage) loading(t *testing.T) {
 		1a READWRITE
 		1a ASKING
 		1a ECHO x
-		1a COMMAND COUNT x
 		1a SELECT 0
 		1a MULTI
 		1a GET {foo}k

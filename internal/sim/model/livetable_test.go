@@ -14,19 +14,20 @@ import (
 
 // What the model knows of commands before they run is what a server tells.
 func TestCommandTable(t *testing.T) {
-	requireRedis70(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	eachServer(t, func(t *testing.T, binary string) {
+		compareTable(t, servers.StartServer(t, servers.Options{Binary: binary}).Nodes()[0])
+	})
+}
+
+func compareTable(t *testing.T, server *servers.Node) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	server := servers.StartServer(t, servers.Options{}).Nodes()[0]
 	for _, c := range commands {
 		var told [][]any
 		require.NoError(t, server.Do(ctx, &told, "COMMAND", "INFO", c.name))
 		compareInfo(t, c, told[0])
 		subs := told[0][9].([]any)
 		for _, sub := range c.subs {
-			if sub.since > Redis70 {
-				continue
-			}
 			i := slices.IndexFunc(subs, func(info any) bool { return text(info.([]any)[0]) == sub.name })
 			require.GreaterOrEqual(t, i, 0, sub.name)
 			compareInfo(t, sub, subs[i].([]any))

@@ -19,11 +19,10 @@ type interpreter struct {
 	compiled map[string]*lua.FunctionProto // by text; nil if it does not compile
 	call     *call                         // that runs
 	line     string                        // of the script's error
-	random   uint64                        // state of math.random
 }
 
 func newInterpreter() *interpreter {
-	i := &interpreter{state: lua.NewState(lua.Options{SkipOpenLibs: true}), compiled: make(map[string]*lua.FunctionProto), random: firstRandom}
+	i := &interpreter{state: lua.NewState(lua.Options{SkipOpenLibs: true}), compiled: make(map[string]*lua.FunctionProto)}
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
 		i.state.Push(i.state.NewFunction(open))
 		i.state.Call(0, 0)
@@ -50,7 +49,6 @@ func (i *interpreter) run(c *call, proto *lua.FunctionProto, keys, args [][]byte
 	i.call, i.line = c, "1"
 	i.globals.RawSetString("KEYS", i.strings(keys))
 	i.globals.RawSetString("ARGV", i.strings(args))
-	i.state.SetContext(newBudget())
 	i.state.Push(i.state.NewFunctionFromProto(proto))
 	if err := i.state.PCall(0, 1, i.state.NewFunction(i.locate)); err != nil {
 		c.err(raised(err))
@@ -116,7 +114,7 @@ func (i *interpreter) redis(l *lua.LState) []byte {
 		case lua.LNumber:
 			words = append(words, numberText(float64(v), 17))
 		default:
-			return []byte("-" + i.call.n.c.dialect().noNil + "\r\n")
+			return []byte("-" + errScriptArgs + "\r\n")
 		}
 	}
 	if len(words) == 0 {

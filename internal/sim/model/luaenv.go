@@ -28,8 +28,7 @@ func (i *interpreter) environment() {
 	i.globals.RawSetString("tonumber", l.NewFunction(forNumbers(l.GetGlobal("tonumber"), toNumber)))
 	numbers := i.globals.RawGetString("math").(*lua.LTable)
 	numbers.RawSetString("huge", lua.LNumber(math.Inf(1)))
-	numbers.RawSetString("random", l.NewFunction(i.mathRandom))
-	numbers.RawSetString("randomseed", l.NewFunction(i.mathSeed))
+	numbers.RawSetString("random", lua.LNil) // or else a seed would not repeat
 	for _, name := range []string{"redis", "string", "table", "math"} {
 		i.globals.RawSetString(name, i.readOnly(l.NewTable(), i.globals.RawGetString(name)))
 	}
@@ -58,19 +57,10 @@ func (i *interpreter) readOnly(t *lua.LTable, of lua.LValue) *lua.LTable {
 // library is the table redis.
 func (i *interpreter) library() *lua.LTable {
 	t := i.state.NewTable()
-	for name, value := range map[string]int{
-		"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
-		"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
-	} {
-		t.RawSetString(name, lua.LNumber(value))
-	}
-	nothing := func(*lua.LState) int { return 0 }
 	for name, f := range map[string]lua.LGFunction{
-		"call": i.redisCall, "pcall": i.redisPcall, "sha1hex": i.sha1hex, "log": i.log, "set_repl": nothing, "debug": nothing,
-		"error_reply":        func(l *lua.LState) int { return i.single(l, "err") },
-		"status_reply":       func(l *lua.LState) int { return i.single(l, "ok") },
-		"replicate_commands": func(l *lua.LState) int { l.Push(lua.LTrue); return 1 },
-		"breakpoint":         func(l *lua.LState) int { l.Push(lua.LFalse); return 1 },
+		"call": i.redisCall, "pcall": i.redisPcall,
+		"error_reply":  func(l *lua.LState) int { return i.single(l, "err") },
+		"status_reply": func(l *lua.LState) int { return i.single(l, "ok") },
 	} {
 		t.RawSetString(name, i.state.NewFunction(f))
 	}
@@ -130,26 +120,4 @@ func (i *interpreter) single(l *lua.LState, name string) int {
 	}
 	l.Push(i.table(name, string(text)))
 	return 1
-}
-
-func (i *interpreter) sha1hex(l *lua.LState) int {
-	if l.GetTop() != 1 {
-		l.Error(i.table("err", "ERR wrong number of arguments"), 0)
-	}
-	l.Push(lua.LString(sha([]byte(lua.LVAsString(l.Get(1))))))
-	return 1
-}
-
-// log is redis.log. Nobody reads the log.
-func (i *interpreter) log(l *lua.LState) int {
-	level, ok := l.Get(1).(lua.LNumber)
-	switch {
-	case l.GetTop() < 2:
-		l.Error(i.table("err", "ERR redis.log() requires two arguments or more."), 0)
-	case !ok:
-		l.Error(i.table("err", "ERR First argument must be a number (log level)."), 0)
-	case level < 0 || level > 3:
-		l.Error(i.table("err", "ERR Invalid debug level."), 0)
-	}
-	return 0
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"context"
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -66,63 +64,4 @@ func numberText(f float64, digits int) []byte {
 		return []byte("-nan")
 	}
 	return strconv.AppendFloat(nil, f, 'g', digits, 64)
-}
-
-// firstRandom is the state of lrand48 when a server starts: all servers have the same numbers.
-const firstRandom = 0x1234ABCD330E
-
-func (i *interpreter) mathSeed(l *lua.LState) int {
-	i.random = uint64(uint32(l.CheckInt64(1)))<<16 | 0x330E
-	return 0
-}
-
-// mathRandom is math.random with the numbers of lrand48, as servers have it.
-func (i *interpreter) mathRandom(l *lua.LState) int {
-	i.random = (i.random*0x5DEECE66D + 0xB) & (1<<48 - 1)
-	r := float64(i.random>>17%math.MaxInt32) / math.MaxInt32
-	first, last := 1, 0
-	switch l.GetTop() {
-	case 0:
-		l.Push(lua.LNumber(r))
-		return 1
-	case 1:
-		last = l.CheckInt(1)
-	case 2:
-		first, last = l.CheckInt(1), l.CheckInt(2)
-	default:
-		l.RaiseError("wrong number of arguments")
-	}
-	if first > last {
-		l.ArgError(l.GetTop(), "interval is empty")
-	}
-	l.Push(lua.LNumber(math.Floor(r*float64(last-first+1)) + float64(first)))
-	return 1
-}
-
-// A budget ends a script that runs for too long: it is asked before each instruction. A real
-// server would reply BUSY to others meanwhile.
-type budget struct {
-	context.Context
-	left int
-	over chan struct{}
-}
-
-const mostInstructions = 20_000_000
-
-func newBudget() *budget {
-	b := &budget{Context: context.Background(), left: mostInstructions, over: make(chan struct{})}
-	close(b.over)
-	return b
-}
-
-// Done returns a closed channel when the budget is used up.
-func (b *budget) Done() <-chan struct{} {
-	if b.left--; b.left > 0 {
-		return nil
-	}
-	return b.over
-}
-
-func (b *budget) Err() error {
-	return errors.New("the script runs for more than 20,000,000 instructions, and the simulated server ends it")
 }

@@ -124,19 +124,12 @@ var runsWithoutMemory = map[string]bool{"exec": true, "discard": true, "quit": t
 // refusal returns why the server refuses the command, or nothing.
 func (s *Session) refusal(cmd *command, args [][]byte) string {
 	n := s.n
-	unknown := n.password != "" && !s.authed
-	if unknown && n.c.dialect().authFirst && (cmd == nil || !cmd.flags["no_auth"]) {
-		return errNoAuth
-	}
 	if text := cmd.refuse(n, args); text != "" {
 		return text
 	}
 	write := cmd.write || cmd.name == "exec" && s.queues("write")
-	if unknown && !cmd.flags["no_auth"] {
+	if n.password != "" && !s.authed && !cmd.flags["no_auth"] {
 		return errNoAuth
-	}
-	if s.multi && n.c.dialect().notInMulti[cmd.name] {
-		return "ERR Command '" + cmd.name + "' not allowed inside a transaction"
 	}
 	if cmd.routed() {
 		if text := s.route(cmd, args, write); text != "" {
@@ -146,34 +139,29 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			}
 			return text
 		}
-		if text := s.flickers(write); text != "" {
-			return text
-		}
 	}
-	oom := n.oom && (cmd.denyOOM || s.multi && n.c.dialect().oomInMulti && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queues("denyoom"))
+	oom := n.oom && (cmd.denyOOM || s.multi && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queues("denyoom"))
 	switch {
 	case oom:
 		return errOOM
-	case write && n.misconf && n.source == nil:
-		return n.c.dialect().named(errMisconf)
 	case write && n.noReplicas && n.source == nil:
 		return errNoReplicas
 	case write && n.source != nil:
 		return errReadOnly
-	case s.subscriptions() > 0 && s.out.resp == 2 && !runsWhenSubscribed[cmd.name]:
+	case len(s.channels) > 0 && s.out.resp == 2 && !runsWhenSubscribed[cmd.name]:
 		return "ERR Can't execute '" + cmd.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	case n.masterDown && n.source != nil && !cmd.flags["stale"]:
 		return errMasterDown
-	case s.call.now.Before(n.loadingUntil) && !n.c.dialect().runsWhileLoading(cmd):
-		return n.c.dialect().named(errLoading)
+	case s.call.now.Before(n.loadingUntil) && !cmd.flags["loading"]:
+		return errLoading
 	case n.busy && !cmd.flags["allow_busy"]:
-		return n.c.dialect().named(string(IsBusy))
+		return string(IsBusy)
 	}
 	return ""
 }
 
 var runsWhenSubscribed = map[string]bool{
-	"ping": true, "subscribe": true, "unsubscribe": true, "psubscribe": true, "punsubscribe": true, "quit": true, "reset": true,
+	"ping": true, "subscribe": true, "unsubscribe": true, "quit": true, "reset": true,
 }
 
 // redirected marks a refusal of EXEC that is not wrapped in EXECABORT.
@@ -202,10 +190,6 @@ func (c *call) execute() *parked {
 		}
 	} else {
 		c.cmd.run(c)
-	}
-	if p := c.s.parked; p != nil {
-		c.s.parked = nil
-		return p
 	}
 	c.tell(from)
 	return nil

@@ -3,28 +3,23 @@ package model
 import "slices"
 
 func init() {
-	register("subscribe -2 pubsub,noscript,loading,stale 0 0 0", func(c *call) { c.subscribe(&c.s.channels) })
-	register("psubscribe -2 pubsub,noscript,loading,stale 0 0 0", func(c *call) { c.subscribe(&c.s.patterns) })
-	register("unsubscribe -1 pubsub,noscript,loading,stale 0 0 0", func(c *call) { c.unsubscribe(&c.s.channels) })
-	register("punsubscribe -1 pubsub,noscript,loading,stale 0 0 0", func(c *call) { c.unsubscribe(&c.s.patterns) })
+	register("subscribe -2 pubsub,noscript,loading,stale 0 0 0", subscribe)
+	register("unsubscribe -1 pubsub,noscript,loading,stale 0 0 0", unsubscribe)
 	register("publish 3 pubsub,loading,stale,fast 0 0 0", publish)
 }
 
-// subscriptions is how many channels and patterns the session listens to.
-func (s *Session) subscriptions() int { return len(s.channels) + len(s.patterns) }
-
-func (c *call) subscribe(to *[]string) {
+func subscribe(c *call) {
 	for _, arg := range c.args[1:] {
-		if !slices.Contains(*to, string(arg)) {
-			*to = append(*to, string(arg))
+		if !slices.Contains(c.s.channels, string(arg)) {
+			c.s.channels = append(c.s.channels, string(arg))
 		}
-		c.message(c.cmd.name, arg, c.s.subscriptions())
+		c.message("subscribe", arg, len(c.s.channels))
 	}
 }
 
 // unsubscribe ends those that the command names, or all.
-func (c *call) unsubscribe(from *[]string) {
-	names := slices.Clone(*from)
+func unsubscribe(c *call) {
+	names := slices.Clone(c.s.channels)
 	if len(c.args) > 1 {
 		names = nil
 	}
@@ -32,11 +27,11 @@ func (c *call) unsubscribe(from *[]string) {
 		names = append(names, string(arg))
 	}
 	for _, name := range names {
-		*from = slices.DeleteFunc(*from, func(other string) bool { return other == name })
-		c.message(c.cmd.name, name, c.s.subscriptions())
+		c.s.channels = slices.DeleteFunc(c.s.channels, func(other string) bool { return other == name })
+		c.message("unsubscribe", name, len(c.s.channels))
 	}
 	if len(names) == 0 {
-		c.message(c.cmd.name, nil, c.s.subscriptions())
+		c.message("unsubscribe", nil, 0)
 	}
 }
 
@@ -59,19 +54,11 @@ func publish(c *call) {
 // node itself has something to say.
 func (n *Node) publish(channel, text []byte, by *call) (receivers int) {
 	for _, s := range n.sessions {
-		tell := func(words ...any) {
+		if slices.Contains(s.channels, string(channel)) {
 			message := reply{resp: s.out.resp}
-			message.message(words...)
+			message.message("message", channel, text)
 			s.send(message.b, by)
 			receivers++
-		}
-		if slices.Contains(s.channels, string(channel)) {
-			tell("message", channel, text)
-		}
-		for _, pattern := range s.patterns {
-			if globs(pattern, string(channel)) {
-				tell("pmessage", pattern, channel, text)
-			}
 		}
 	}
 	return receivers
@@ -80,8 +67,6 @@ func (n *Node) publish(channel, text []byte, by *call) (receivers int) {
 // send gives the session a message, behind the replies that it has.
 func (s *Session) send(message []byte, by *call) {
 	switch {
-	case by != nil && s == by.s && s.c.dialect().pushesLast:
-		s.pushes = append(s.pushes, message...)
 	case by != nil && s == by.s:
 		by.b = append(by.b, message...)
 	case s.deliver != nil:

@@ -5,20 +5,25 @@ import (
 	"time"
 )
 
-// Refusals that end by themselves, in the words of servers, beside those of a flaky node.
+// A Refusal is why a node runs no command for now.
+type Refusal string
+
+// Refusals that end by themselves, in the words of servers.
 const (
-	IsBusy     Refusal = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
-	MasterDown Refusal = errMasterDown
-	Misconf    Refusal = errMisconf
-	OutOfSpace Refusal = errOOM
-	Full       Refusal = errFullMember
-	Unblocked  Refusal = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
-	Unlisted   Refusal = "ERR the operator is at lunch" // no server says so
+	NoReplicas  Refusal = errNoReplicas
+	IsLoading   Refusal = errLoading
+	ClusterDown Refusal = errDown
+	IsBusy      Refusal = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+	MasterDown  Refusal = errMasterDown
+	Misconf     Refusal = errMisconf
+	OutOfSpace  Refusal = errOOM
+	Unblocked   Refusal = "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
+	Unlisted    Refusal = "ERR the operator is at lunch" // no server says so
 )
 
 // PassingRefusals returns all refusals that end by themselves.
 func PassingRefusals() []Refusal {
-	return []Refusal{IsBusy, IsLoading, MasterDown, Misconf, OutOfSpace, NoReplicas, Full, Unblocked, Unlisted}
+	return []Refusal{IsBusy, IsLoading, MasterDown, Misconf, OutOfSpace, NoReplicas, Unblocked, Unlisted}
 }
 
 // Keyed stands for all commands with keys.
@@ -27,17 +32,20 @@ const Keyed = "*"
 // A refusing is what a node refuses of one command.
 type refusing struct {
 	text string
-	left int // how many more times; 0: until it is lifted
+	left int // how many more times; 0: until it is lifted; negative: one in so many
+
+	count int
 }
 
 // Refuse makes the node refuse a command, named in lower case, such as "client|setname",
-// so many times; 0 stands for every time. The text "" ends it. The command does not run.
+// so many times; 0 stands for every time, and -n for one time in n. The text "" ends it. The
+// command does not run.
 func (n *Node) Refuse(name string, text Refusal, times int) {
 	n.lock(func(time.Time) {
 		if n.refusings == nil {
 			n.refusings = make(map[string]*refusing)
 		}
-		if n.refusings[name] = (&refusing{string(text), times}); text == "" {
+		if n.refusings[name] = (&refusing{text: string(text), left: times}); text == "" {
 			delete(n.refusings, name)
 		}
 	})
@@ -57,13 +65,19 @@ func (n *Node) refusesStep(cmd *command, args [][]byte) string {
 		name = Keyed
 		r = n.refusings[name]
 	}
-	if r == nil {
+	switch {
+	case r == nil:
 		return ""
-	}
-	if r.left--; r.left == 0 {
+	case r.left < 0:
+		if r.count++; r.count%-r.left != 0 {
+			return ""
+		}
+	case r.left == 1:
 		delete(n.refusings, name)
+	case r.left > 1:
+		r.left--
 	}
-	return n.c.dialect().named(r.text)
+	return r.text
 }
 
 // Busy makes the node refuse nearly all commands, as while it runs a script that takes long.

@@ -130,31 +130,12 @@ func (n *Node) fullSync() {
 	maps.Copy(n.scripts, p.scripts)
 }
 
-// acknowledged returns how many replicas have all writes, and when those that
-// have a link will.
-func (n *Node) acknowledged(now time.Time) (replicas int64, all time.Time) {
-	end := n.logBase + uint64(len(n.log))
-	for _, r := range n.c.nodes {
-		if r.source != n || !r.linked() {
-			continue
-		}
-		if r.replicate(now); r.offset == end {
-			replicas++
-		} else {
-			all = n.log[len(n.log)-1].at.Add(n.c.lag)
-		}
-	}
-	return replicas, all
-}
-
 // demote makes the node a replica of another one. What it alone has is lost.
 func (n *Node) demote(p *Node, now time.Time) {
 	if n.source == nil {
 		n.c.loseDifferences(n, p)
 	}
-	if !n.c.dialect().movesBlocked {
-		n.hangUpBlocked()
-	}
+	n.hangUpBlocked()
 	n.source, n.inSync, n.log, n.logBase = p, false, nil, n.logBase+uint64(len(n.log))
 	clear(n.migrating)
 	clear(n.importing)

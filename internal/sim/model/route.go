@@ -11,7 +11,6 @@ type keysFound struct {
 	first             []byte
 	any, several      bool
 	missing, existing int
-	unseen            bool // nobody looks which keys there are
 }
 
 // route returns the redirection for a command whose keys the node does not serve,
@@ -20,12 +19,12 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 	if s.n.standalone {
 		return ""
 	}
-	f := keysFound{unseen: s.multi && s.n.c.dialect().newSlots && (cmd.name != "exec" || s.queues("pubsub"))}
+	var f keysFound
 	if cmd.name != "exec" {
 		if text := s.look(&f, cmd, args); text != "" {
 			return text
 		}
-	} else if s.multi && !((s.aborted || s.dirty) && s.n.c.dialect().newSlots) {
+	} else if s.multi {
 		for _, q := range s.queue {
 			if text := s.look(&f, q.cmd, q.args); text != "" {
 				return text
@@ -54,7 +53,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 			return errTryAgain
 		}
 		return ""
-	case (s.readOnly || f.unseen && cmd.name == "exec") && n.view.primary[n.index] == owner && !write:
+	case s.readOnly && n.view.primary[n.index] == owner && !write:
 		return ""
 	}
 	return fmt.Sprintf("MOVED %d %s", f.slot, n.c.nodes[owner].redirect())
@@ -76,7 +75,7 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 		case !bytes.Equal(f.first, key):
 			f.several = true
 		}
-		if s.leaving(slot, int(n.view.owner[slot])) == nil && n.importing[slot] == nil || f.unseen {
+		if s.leaving(slot, int(n.view.owner[slot])) == nil && n.importing[slot] == nil {
 			continue
 		}
 		if e := n.keys[string(key)]; e == nil || e.expired(s.call.ms) {
@@ -91,11 +90,8 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 // leaving returns where the node knows the slot to be on its way to, away from its
 // owner.
 func (s *Session) leaving(slot uint16, owner int) *Node {
-	switch n := s.n; {
-	case owner == n.index:
-		return n.migrating[slot]
-	case s.readOnly && n.c.dialect().newSlots && owner >= 0 && n.source == n.c.nodes[owner]:
-		return n.source.migrating[slot]
+	if owner == s.n.index {
+		return s.n.migrating[slot]
 	}
 	return nil
 }

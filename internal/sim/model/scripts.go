@@ -57,7 +57,7 @@ func evalsha(c *call) {
 		return
 	}
 	if !ok {
-		c.err(c.n.c.dialect().noScript)
+		c.err("NOSCRIPT No matching script. Please use EVAL.")
 		return
 	}
 	c.runScript(id)
@@ -83,7 +83,7 @@ func (c *call) runScript(id string) {
 	from, i := len(c.b), c.s.c.interpreted()
 	line := i.run(&inner, i.compile(c.n.scripts[id]), c.args[3:3+n], c.args[3+n:])
 	if c.b[from] == '-' && !inner.returned {
-		c.b = append(c.b[:len(c.b)-2], strings.NewReplacer("%s", id, "%l", line).Replace(c.n.c.dialect().inScript)...)
+		c.b = append(c.b[:len(c.b)-2], " script: "+id+", on @user_script:"+line+"."...)
 		c.b = append(c.b, "\r\n"...)
 	}
 }
@@ -108,7 +108,7 @@ func (c *Cluster) interpreted() *interpreter {
 
 // redis is redis.call of a script.
 func (c *call) redis(args ...[]byte) {
-	cmd, d := c.n.lookup(args), c.n.c.dialect()
+	cmd := c.n.lookup(args)
 	switch {
 	case cmd == nil:
 		c.err("ERR Unknown Redis command called from script")
@@ -116,18 +116,14 @@ func (c *call) redis(args ...[]byte) {
 		c.err("ERR Wrong number of args calling Redis command from script")
 	case cmd.flags["noscript"]:
 		c.err("ERR This Redis command is not allowed from script")
-	case d.localFirst && c.s.route(cmd, args, cmd.write) != "":
-		c.err(d.nonLocal)
 	case cmd.write && c.n.source != nil:
 		c.err(errReadOnly)
-	case cmd.write && c.n.misconf:
-		c.err(d.named(errMisconf))
 	case cmd.write && c.n.noReplicas:
 		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
 		c.err(errOOM)
 	case c.s.route(cmd, args, cmd.write) != "":
-		c.err(d.nonLocal)
+		c.err("ERR Script attempted to access a non local key in a cluster node")
 	default:
 		c.cmd, c.args = cmd, args
 		c.execute()

@@ -16,7 +16,7 @@ var sentinelCommands = make(map[string]*command)
 
 func init() {
 	for _, name := range []string{
-		"ping", "hello", "auth", "client", "quit", "reset", "role", "subscribe", "unsubscribe", "psubscribe", "punsubscribe",
+		"ping", "hello", "auth", "client", "quit", "reset", "role", "subscribe", "unsubscribe",
 	} {
 		sentinelCommands[name] = commands[name]
 	}

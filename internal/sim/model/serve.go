@@ -14,12 +14,7 @@ func (c *Cluster) Serve(n *Node) func(net.Conn) {
 		v.out.conn = conn
 		v.out.idle.L = &v.out.mu
 		defer conn.Close()
-		if refusal := v.accept(n); refusal != "" {
-			r := new(reply)
-			r.err(refusal)
-			_, _ = conn.Write(r.b)
-		}
-		if v.s == nil {
+		if !v.accept(n) {
 			return
 		}
 		defer v.s.Close()
@@ -40,22 +35,16 @@ type server struct {
 	ahead *reader // nil: the server itself reads
 }
 
-// accept begins the session, unless the node is dead or full.
-func (v *server) accept(n *Node) (refusal string) {
+// accept begins the session, unless the node is dead.
+func (v *server) accept(n *Node) bool {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
-	switch {
-	case !n.up():
-		return ""
-	case n.maxClients > 0 && len(n.sessions) >= n.maxClients:
-		if !n.standalone {
-			return errFullMember
-		}
-		return errMaxClients
+	if !n.up() {
+		return false
 	}
 	v.s = n.newSession(v.out.deliver)
 	v.s.close = func() { _ = v.conn.Close() }
-	return ""
+	return true
 }
 
 func (v *server) serve() {

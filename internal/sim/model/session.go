@@ -2,7 +2,6 @@ package model
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -17,11 +16,8 @@ type Session struct {
 	call     call
 	name     string
 	authed   bool
-	until    time.Time // zero: without end
 	asking   bool
 	readOnly bool
-	silent   bool // CLIENT REPLY OFF
-	skip     int  // CLIENT REPLY SKIP: replies to leave out, the one to SKIP first
 	closing  bool
 
 	multi   bool
@@ -30,13 +26,10 @@ type Session struct {
 	queue   []queued
 	watched []watched
 
-	channels []string // that it listens to
-	patterns []string
+	channels []string     // that it listens to
 	deliver  func([]byte) // messages that nobody has asked for
-	pushes   []byte       // messages for the session itself, to be sent behind the reply
 	close    func()       // what the server does to hang up at once
 	dead     bool
-	parked   *parked // what the command that runs has to wait for
 }
 
 type queued struct {
@@ -110,23 +103,11 @@ func (s *Session) startLocked(args [][]byte) *parked {
 	s.n.serveBlocked(now)
 	if p == nil {
 		s.interpose(args, before)
-		s.mute(before)
-		s.out.b, s.pushes = append(s.out.b, s.pushes...), nil
-		s.closing = s.closing || s.n.hangsUp != "" && strings.EqualFold(string(args[0]), s.n.hangsUp)
 	}
 	return p
 }
 
-// mute takes the reply back if the client has asked not to be told.
-func (s *Session) mute(from int) {
-	if s.silent || s.skip > 0 {
-		s.out.b = s.out.b[:from]
-	}
-	s.skip = max(s.skip-1, 0)
-}
-
-// A parked command waits for something: a pause's end, an element of a list, or
-// replicas.
+// A parked command waits for something: a pause's end, or an element of a list.
 type parked struct {
 	s     *Session
 	args  [][]byte
@@ -138,8 +119,7 @@ type parked struct {
 	done   bool  // it is answered
 	hangUp bool  // after that
 	out    reply // the answer
-	// expire ends the wait: it writes the reply, or parks the call again. If it is nil, the
-	// command starts again.
+	// expire ends the wait: it writes the reply. If it is nil, the command starts again.
 	expire func(*call)
 }
 
@@ -172,22 +152,14 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 	case s.dead:
 		s.closing = true
 	case p.done:
-		before := len(s.out.b)
 		s.out.b = append(s.out.b, p.out.b...)
 		s.closing = p.hangUp
-		s.mute(before)
 	case p.expire == nil:
 		return s.startLocked(p.args)
 	default:
 		s.n.forget(p)
-		before := len(s.out.b)
 		s.call.reply = &s.out
 		p.expire(&s.call)
-		if next := s.parked; next != nil {
-			s.parked = nil
-			return next
-		}
-		s.mute(before)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"io"
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,20 +33,4 @@ func TestRefuse(t *testing.T) {
 	require.Contains(t, do(s, "PING"), "-BUSY")
 	require.Equal(t, "+OK\r\n", do(s, "MULTI"), "such commands run while a script does")
 	n.Busy(false)
-}
-
-// TestFullNode: members of a cluster count the connections of the others, and say so.
-func TestFullNode(t *testing.T) {
-	for text, options := range map[string]Options{
-		errFullMember: {Primaries: 1}, errMaxClients: {Primaries: 1, NoCluster: true},
-	} {
-		c := New(options)
-		c.Nodes()[0].MaxClients(1)
-		_ = c.Nodes()[0].NewSession(nil)
-		client, conn := net.Pipe()
-		go c.Serve(c.Nodes()[0])(conn)
-		said, err := io.ReadAll(client)
-		require.NoError(t, err)
-		require.Equal(t, "-"+text+"\r\n", string(said))
-	}
 }

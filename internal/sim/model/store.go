@@ -12,22 +12,20 @@ const (
 	kindString kind = iota
 	kindList
 	kindHash
-	kindSet
 	kindZset
 )
 
-func (k kind) String() string { return [...]string{"string", "list", "hash", "set", "zset"}[k] }
+func (k kind) String() string { return [...]string{"string", "list", "hash", "zset"}[k] }
 
 // An entry is a key's value and when it ends. Byte slices in it are never changed
 // in place, so that copies may share them.
 type entry struct {
-	kind    kind
-	str     []byte
-	list    [][]byte
-	fields  []field // in the order in which they were added
-	members map[string]struct{}
-	scores  map[string]float64
-	expire  int64 // Unix time in milliseconds; 0: never
+	kind   kind
+	str    []byte
+	list   [][]byte
+	fields []field // in the order in which they were added
+	scores map[string]float64
+	expire int64 // Unix time in milliseconds; 0: never
 }
 
 type field struct {
@@ -40,19 +38,19 @@ func (e *entry) expired(ms int64) bool { return e.expire != 0 && e.expire <= ms 
 // clone returns an independent copy.
 func (e *entry) clone() *entry {
 	f := *e
-	f.list, f.fields, f.members, f.scores = slices.Clone(e.list), slices.Clone(e.fields), maps.Clone(e.members), maps.Clone(e.scores)
+	f.list, f.fields, f.scores = slices.Clone(e.list), slices.Clone(e.fields), maps.Clone(e.scores)
 	return &f
 }
 
 func (e *entry) equals(f *entry) bool {
 	return f != nil && e.kind == f.kind && e.expire == f.expire && bytes.Equal(e.str, f.str) &&
-		slices.EqualFunc(e.list, f.list, bytes.Equal) && maps.Equal(e.members, f.members) && maps.Equal(e.scores, f.scores) &&
+		slices.EqualFunc(e.list, f.list, bytes.Equal) && maps.Equal(e.scores, f.scores) &&
 		slices.EqualFunc(e.fields, f.fields, func(a, b field) bool { return a.name == b.name && bytes.Equal(a.value, b.value) })
 }
 
 // size is how many bytes or elements the value has.
 func (e *entry) size() int {
-	return len(e.str) + len(e.list) + len(e.fields) + len(e.members) + len(e.scores) // of which it has one
+	return len(e.str) + len(e.list) + len(e.fields) + len(e.scores) // of which it has one
 }
 
 func (e *entry) field(name []byte) *field {

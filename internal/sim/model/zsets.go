@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Sorted sets know what concurrency limits need: ZRANGE goes by index only, and there is no
-// order by name.
+// Sorted sets know what concurrency limits need: ZADD has no options, ZRANGE goes by index only, and
+// there is no order by name.
 func init() {
 	register("zadd -4 write,denyoom,fast 1 1 1", zadd)
 	register("zrem -3 write,fast 1 1 1", held(kindZset, zrem))
@@ -44,99 +44,38 @@ func (r *reply) score(f float64) {
 	r.bulkString(text)
 }
 
-// zaddOptions are those of ZADD.
-type zaddOptions struct{ nx, xx, gt, lt, ch, incr bool }
-
-// read reads the options in front of the scores, and returns what is behind them.
-func (o *zaddOptions) read(args [][]byte) (rest [][]byte) {
-	flags := map[string]*bool{"NX": &o.nx, "XX": &o.xx, "GT": &o.gt, "LT": &o.lt, "CH": &o.ch, "INCR": &o.incr}
-	for len(args) > 0 && flags[upper(args[0])] != nil {
-		*flags[upper(args[0])] = true
-		args = args[1:]
-	}
-	return args
-}
-
-// refuse returns why the options, and so many arguments behind them, cannot be, or nothing.
-func (o *zaddOptions) refuse(rest int) string {
-	switch {
-	case rest == 0 || rest%2 == 1:
-		return errSyntax
-	case o.nx && o.xx:
-		return "ERR XX and NX options at the same time are not compatible"
-	case o.gt && o.nx || o.lt && o.nx || o.gt && o.lt:
-		return "ERR GT, LT, and/or NX options at the same time are not compatible"
-	case o.incr && rest > 2:
-		return "ERR INCR option supports a single increment-element pair"
-	}
-	return ""
-}
-
-// take gives a member its score as the options want it.
-func (o *zaddOptions) take(scores map[string]float64, member string, score float64) (now float64, added, done bool) {
-	old, is := scores[member]
-	if o.incr && is {
-		score += old
-	}
-	if is && o.nx || !is && o.xx || is && (o.gt && score <= old || o.lt && score >= old) {
-		return old, false, false
-	}
-	if !math.IsNaN(score) {
-		scores[member] = score
-	}
-	return score, !is, true
-}
-
 func zadd(c *call) {
-	var o zaddOptions
-	rest := o.read(c.args[2:])
-	if text := o.refuse(len(rest)); text != "" {
-		c.err(text)
+	pairs := c.args[2:]
+	if len(pairs)%2 == 1 {
+		c.err(errSyntax)
 		return
 	}
-	given := make([]float64, len(rest)/2)
+	given := make([]float64, len(pairs)/2)
 	for i := range given {
 		var ok bool
-		if given[i], ok = parseScore(rest[2*i]); !ok {
+		if given[i], ok = parseScore(pairs[2*i]); !ok {
 			c.err(errNotFloat)
 			return
 		}
 	}
-	e, ok := c.held(kindZset)
-	if !ok {
+	e := c.make(c.args[1], kindZset)
+	if e == nil {
 		return
 	}
-	if e.scores == nil && !o.xx {
-		e = c.make(c.args[1], kindZset)
-	}
-	scores := e.scores
-	count, changed, done, last := int64(0), false, false, 0.0
+	added, changed := int64(0), false
 	for i, score := range given {
-		member := string(rest[2*i+1])
-		before := scores[member]
-		var added bool
-		if last, added, done = o.take(scores, member, score); math.IsNaN(last) {
-			c.err("ERR resulting score is not a number (NaN)")
-			return
+		member := string(pairs[2*i+1])
+		old, is := e.scores[member]
+		if !is {
+			added++
 		}
-		if done && (added || last != before) {
-			changed = true
-			if added || o.ch {
-				count++
-			}
-		}
+		changed = changed || !is || score != old
+		e.scores[member] = score
 	}
 	if changed {
 		c.n.changed(string(c.args[1]))
 	}
-	switch {
-	case o.incr && !done:
-		c.null()
-	case o.incr:
-		c.score(last)
-	default:
-		c.int(count)
-	}
+	c.int(added)
 }
 
 func zrem(c *call, e *entry) {
@@ -163,31 +102,18 @@ func (e *entry) ranked() []string {
 }
 
 func zrange(c *call) {
-	reverse, withScores := false, false
-	for _, word := range c.args[4:] {
-		switch upper(word) {
-		case "REV":
-			reverse = true
-		case "WITHSCORES":
-			withScores = true
-		default:
-			c.err(errSyntax)
-			return
-		}
+	withScores := len(c.args) == 5 && upper(c.args[4]) == "WITHSCORES"
+	if len(c.args) > 4 && !withScores {
+		c.err(errSyntax)
+		return
 	}
 	start, stop, ok := c.integers(c.args[2], c.args[3])
 	if !ok {
 		return
 	}
-	e, ok := c.held(kindZset)
-	if !ok {
-		return
+	if e, ok := c.held(kindZset); ok {
+		c.ranks(between(e.ranked(), start, stop), e.scores, withScores)
 	}
-	members := e.ranked()
-	if reverse {
-		slices.Reverse(members)
-	}
-	c.ranks(between(members, start, stop), e.scores, withScores)
 }
 
 // ranks answers the members, each with its score if withScores.

@@ -41,7 +41,7 @@ func TestSmallBesideLarge(t *testing.T) {
 		}
 		s.cmd(time.Second, "SET", "{"+key+"}small", strings.Repeat("x", size/1100)).ok(time.Second)
 		s.cmd(time.Second, "SET", "{"+key+"}large", strings.Repeat("x", size)).ok(time.Second)
-		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{EachBandwidth: 200_000})
+		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Bandwidth: 200_000})
 		wait := together(1, func(int) { large(s, key).ok(2 * time.Second) })
 		time.Sleep(30 * time.Millisecond)
 		s.repeat(300*time.Millisecond, 10*time.Millisecond, func() { s.get(time.Second, s.key(0, 0)).ok(soon) })
@@ -77,7 +77,7 @@ func TestExpireFollowsItsCounter(t *testing.T) {
 	for _, every := range []int{3, 5, 7} {
 		scene(t, setup{}, func(s *stage) {
 			s.warm()
-			s.inside(0).Flaky(every, model.ClusterDown)
+			s.inside(0).Refuse(model.Keyed, model.ClusterDown, -every)
 			for i := range 20 {
 				key := s.key(0, 20+i)
 				p := pipeline.New(s.client)

@@ -20,14 +20,9 @@ type Conditions struct {
 	// random time below Jitter comes on top of it, without changing their order.
 	Latency, Jitter time.Duration
 
-	// Bandwidth is in bytes per second, for each direction and shared by all
-	// connections from one dialler to one address; 0 for no limit.
+	// Bandwidth is in bytes per second, for each direction of each connection; 0 for no
+	// limit. When it is lifted, what waits for it arrives.
 	Bandwidth int
-
-	// EachBandwidth is in bytes per second, for each direction of each connection, as one
-	// has on a link that loses packets; 0 for no limit. What is on its way when it is
-	// lifted arrives when it would have.
-	EachBandwidth int
 
 	// Stall holds up bytes, and ends of connections, as a server does that was
 	// stopped: dials succeed. What was held up arrives when the stall is over.
@@ -46,30 +41,25 @@ type Conditions struct {
 	// many more bytes have arrived in that direction; 0 for never.
 	CutToServer, CutToClient int
 
-	// HangUpBytes closes the server's end of a connection when it has sent so
-	// many more bytes, and HangUpAfter after a time, counted from when it was
-	// accepted, or for open ones from when the conditions were imposed; 0 for
-	// never.
-	HangUpBytes int
+	// HangUpAfter closes the server's end of a connection after a time, counted from when
+	// it was accepted, or for open ones from when the conditions were imposed; 0 for never.
 	HangUpAfter time.Duration
 }
 
 // and returns both at a time.
 func (c Conditions) and(d Conditions) Conditions {
 	return Conditions{
-		Latency:       c.Latency + d.Latency,
-		Jitter:        c.Jitter + d.Jitter,
-		Bandwidth:     smaller(c.Bandwidth, d.Bandwidth),
-		EachBandwidth: smaller(c.EachBandwidth, d.EachBandwidth),
-		Stall:         c.Stall | d.Stall,
-		Partition:     c.Partition | d.Partition,
-		Refuse:        c.Refuse || d.Refuse,
-		SlowDial:      c.SlowDial + d.SlowDial,
-		Blackhole:     c.Blackhole || d.Blackhole,
-		CutToServer:   smaller(c.CutToServer, d.CutToServer),
-		CutToClient:   smaller(c.CutToClient, d.CutToClient),
-		HangUpBytes:   smaller(c.HangUpBytes, d.HangUpBytes),
-		HangUpAfter:   smaller(c.HangUpAfter, d.HangUpAfter),
+		Latency:     c.Latency + d.Latency,
+		Jitter:      c.Jitter + d.Jitter,
+		Bandwidth:   smaller(c.Bandwidth, d.Bandwidth),
+		Stall:       c.Stall | d.Stall,
+		Partition:   c.Partition | d.Partition,
+		Refuse:      c.Refuse || d.Refuse,
+		SlowDial:    c.SlowDial + d.SlowDial,
+		Blackhole:   c.Blackhole || d.Blackhole,
+		CutToServer: smaller(c.CutToServer, d.CutToServer),
+		CutToClient: smaller(c.CutToClient, d.CutToClient),
+		HangUpAfter: smaller(c.HangUpAfter, d.HangUpAfter),
 	}
 }
 
@@ -122,12 +112,6 @@ func (n *Network) lift(i *imposition) {
 
 // applyLocked tells the connections that i concerns; fresh is what was added.
 func (n *Network) applyLocked(i *imposition, fresh Conditions) {
-	now := clock()
-	for key, l := range n.links {
-		if i.concerns(key[0], key[1]) {
-			l.pace(now, n.conditionsLocked(key[0], key[1]).Bandwidth)
-		}
-	}
 	for _, w := range n.wires {
 		if i.concerns(w.from, w.addr) {
 			w.apply(n.conditionsLocked(w.from, w.addr), fresh)

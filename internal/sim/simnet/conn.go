@@ -54,12 +54,6 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	}
 	c.wire.mu.Unlock()
 	<-w.turn
-	if errors.Is(err, errHangUp) {
-		_ = c.Close()
-		if err = nil; n < len(p) {
-			err = net.ErrClosed
-		}
-	}
 	return n, c.failure("write", err)
 }
 

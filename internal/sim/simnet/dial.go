@@ -16,9 +16,6 @@ const retry = time.Second
 // of Linux.
 const retries = 6
 
-// LongestDial bounds how long a dial lasts if its context does not end.
-const LongestDial = retry << (retries + 1)
-
 // Dialer returns what connects as the named dialler does.
 func (n *Network) Dialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -63,12 +60,6 @@ func (n *Network) Open(addr string) int {
 // Serving is Open for the servers' ends.
 func (n *Network) Serving(addr string) int {
 	return n.count(addr, func(w *wire) bool { return !w.toServer.deaf })
-}
-
-// HalfOpen returns how many of the connections that diallers have not closed have no end
-// at the server any more.
-func (n *Network) HalfOpen(addr string) int {
-	return n.count(addr, func(w *wire) bool { return !w.toClient.deaf && w.toServer.deaf })
 }
 
 func (n *Network) count(addr string, counts func(*wire) bool) (count int) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -17,25 +16,16 @@ type Network struct {
 	// mu guards what follows; it is taken before a wire's.
 	mu      sync.Mutex
 	hosts   map[string]*Host
-	links   map[[2]string]*link
-	wires   []*wire // that are open at one end at least, in the order in which they were made
+	links   map[[2]string]uint64 // how many connections there were from a dialler to an address
+	wires   []*wire              // that are open at one end at least, in the order in which they were made
 	imposed []*imposition
 	dials   []string // their addresses
 	closed  bool
 }
 
-// A link is what the connections from one dialler to one address share.
-type link struct {
-	busy [Both]atomic.Int64 // until when its bandwidth is taken, by direction
-
-	// Guarded by the network's mu.
-	bandwidth int
-	count     uint64 // connections
-}
-
 // New returns a network without hosts.
 func New(seed uint64) *Network {
-	return &Network{seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link)}
+	return &Network{seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]uint64)}
 }
 
 // Close resets all connections and refuses all dials. A dial that got no answer is refused
@@ -122,13 +112,6 @@ func (n *Network) VanishUsed(from, addr string) {
 	}
 }
 
-// CutUsed is [Network.Cut] for that connection.
-func (n *Network) CutUsed(from, addr string) {
-	if w := n.lastUsed(from, addr); w != nil {
-		w.cut()
-	}
-}
-
 // SlowUsed makes bytes to the dialler travel longer on that connection, while all others are well. The result
 // lifts that, also if the connection has ended.
 func (n *Network) SlowUsed(from, addr string, by time.Duration) (lift func()) {
@@ -170,14 +153,10 @@ func (n *Network) chosen(from, addr string, share float64) []*wire {
 // newWireLocked makes a connection to the host.
 func (n *Network) newWireLocked(from string, h *Host, c Conditions) *wire {
 	key := [2]string{from, h.addr}
-	l := n.links[key]
-	if l == nil {
-		l = &link{bandwidth: c.Bandwidth}
-		n.links[key] = l
-	}
-	l.count++
-	near := address(from + ":" + strconv.FormatUint(1<<15+l.count, 10))
-	w := newWire(n, from, h, l, near, hash(from)^hash(h.addr)*31+l.count)
+	n.links[key]++
+	count := n.links[key]
+	near := address(from + ":" + strconv.FormatUint(1<<15+count, 10))
+	w := newWire(n, from, h, near, hash(from)^hash(h.addr)*31+count)
 	w.apply(c, c)
 	n.wires = append(n.wires, w)
 	return w

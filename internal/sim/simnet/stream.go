@@ -1,7 +1,6 @@
 package simnet
 
 import (
-	"errors"
 	"io"
 	"math"
 	"net"
@@ -24,9 +23,6 @@ const (
 
 	never = math.MaxInt64
 )
-
-// errHangUp says that the sender's end is to be closed.
-var errHangUp = errors.New("simnet: hang up")
 
 // clock returns the time in nanoseconds, which is virtual in a bubble.
 func clock() int64 { return time.Now().UnixNano() }
@@ -63,7 +59,6 @@ type stream struct {
 	unheard  bool   // something arrives, or did, after that
 	lost     bool   // nothing that is sent arrives any more
 	limit    uint64 // where the connection is cut; 0 for nowhere
-	hang     uint64 // where the sender's end is closed; 0 for nowhere
 
 	readBy, writeBy int64
 
@@ -196,9 +191,6 @@ func (s *stream) writeLocked(p []byte, now int64) (n int, err error) {
 		return 0, os.NewSyscallError("write", syscall.ECONNRESET)
 	}
 	n = min(len(p), window-int(s.sent-s.taken))
-	if s.hang > 0 && s.sent+uint64(n) >= s.hang {
-		n, err = int(s.hang-s.sent), errHangUp
-	}
 	if n > 0 {
 		if s.way == ToServer {
 			s.wire.used = now
@@ -209,7 +201,7 @@ func (s *stream) writeLocked(p []byte, now int64) (n int, err error) {
 			s.wakeReaderLocked(now)
 		}
 	}
-	return n, err
+	return n, nil
 }
 
 // sendLocked puts bytes on their way.
@@ -228,7 +220,7 @@ func (s *stream) sendLocked(p []byte, now int64) {
 		return
 	}
 	piece := len(p)
-	if b := smaller(s.wire.conditions.Bandwidth, s.wire.conditions.EachBandwidth); b > 0 {
+	if b := s.wire.conditions.Bandwidth; b > 0 {
 		piece = max(minPiece, int(int64(b)*pieceTime/int64(time.Second)))
 	}
 	s.buf = append(s.buf, p...)
@@ -256,10 +248,7 @@ func (s *stream) arrivalLocked(now int64, n int) int64 {
 	c := &s.wire.conditions
 	at := now
 	if c.Bandwidth > 0 {
-		at = s.wire.link.occupy(s.way, now, int64(n)*int64(time.Second)/int64(c.Bandwidth))
-	}
-	if c.EachBandwidth > 0 {
-		s.busy = max(s.busy, at) + int64(n)*int64(time.Second)/int64(c.EachBandwidth)
+		s.busy = max(s.busy, at) + int64(n)*int64(time.Second)/int64(c.Bandwidth)
 		at = s.busy
 	}
 	at += int64(c.Latency)
@@ -322,15 +311,31 @@ func (s *stream) holdLocked(held bool, now int64) {
 	}
 }
 
+// hurryLocked lets what waits for bandwidth arrive: there is enough now.
+func (s *stream) hurryLocked(now int64) {
+	s.advanceLocked(now)
+	at := now + int64(s.wire.conditions.Latency)
+	for i := s.first; i < len(s.marks); i++ {
+		s.marks[i].at = min(s.marks[i].at, at)
+	}
+	s.busy, s.last = 0, min(s.last, at)
+	if s.fin != never {
+		s.fin = min(s.fin, at)
+	}
+	if s.rst != never && !s.forced {
+		s.rst = min(s.rst, at)
+	}
+}
+
 // limitLocked puts a limit so many bytes ahead, or takes it back when it is not in
 // force any more.
-func (s *stream) limitLocked(limit *uint64, inForce, fresh int) {
+func (s *stream) limitLocked(inForce, fresh int) {
 	switch {
-	case inForce == 0 && *limit > s.sent:
-		*limit = 0
+	case inForce == 0 && s.limit > s.sent:
+		s.limit = 0
 	case fresh > 0:
-		if at := s.sent + uint64(fresh); *limit == 0 || at < *limit {
-			*limit = at
+		if at := s.sent + uint64(fresh); s.limit == 0 || at < s.limit {
+			s.limit = at
 		}
 	}
 }

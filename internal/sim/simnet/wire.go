@@ -11,7 +11,6 @@ import (
 type wire struct {
 	network        *Network
 	host           *Host
-	link           *link
 	from, addr     string
 	client, server *conn
 
@@ -26,8 +25,8 @@ type wire struct {
 	late       int64 // nanoseconds by which bytes to the client travel longer than on other wires
 }
 
-func newWire(n *Network, from string, h *Host, l *link, near address, seed uint64) *wire {
-	w := &wire{network: n, host: h, link: l, from: from, addr: h.addr}
+func newWire(n *Network, from string, h *Host, near address, seed uint64) *wire {
+	w := &wire{network: n, host: h, from: from, addr: h.addr}
 	w.jitter.Seed(n.seed, seed)
 	w.luck.Seed(^n.seed, seed)
 	w.toServer.init(w, &w.toClient, ToServer)
@@ -54,12 +53,13 @@ func (w *wire) apply(c, fresh Conditions) {
 	was := w.conditions.Bandwidth
 	w.conditions = c
 	for _, s := range []*stream{&w.toServer, &w.toClient} {
-		s.paceLocked(now, was, c.Bandwidth)
+		if was > 0 && c.Bandwidth == 0 {
+			s.hurryLocked(now)
+		}
 		s.holdLocked(c.holds(s.way), now)
 	}
-	w.toServer.limitLocked(&w.toServer.limit, c.CutToServer, fresh.CutToServer)
-	w.toClient.limitLocked(&w.toClient.limit, c.CutToClient, fresh.CutToClient)
-	w.toClient.limitLocked(&w.toClient.hang, c.HangUpBytes, fresh.HangUpBytes)
+	w.toServer.limitLocked(c.CutToServer, fresh.CutToServer)
+	w.toClient.limitLocked(c.CutToClient, fresh.CutToClient)
 	switch {
 	case c.HangUpAfter == 0 && w.hangUp != nil:
 		w.hangUp.Stop()
