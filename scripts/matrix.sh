@@ -107,8 +107,8 @@ short() {
 
 mode=${1:-}
 case $mode in
-full) servers=(redis-server redis-6.2 redis-8.2 valkey-8.1 valkey-9.1) ;;
-short) servers=(redis-6.2 redis-8.2 valkey-8.1 valkey-9.1) ;;
+full) servers=(redis-server redis-6.2 redis-8.2 redis-8.10 valkey-8.1 valkey-9.1) ;;
+short) servers=(redis-6.2 redis-8.2 redis-8.10 valkey-8.1 valkey-9.1) ;;
 *)
 	echo 'matrix: usage: scripts/matrix.sh full|short [SERVER...]' >&2
 	exit 2

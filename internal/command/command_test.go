@@ -130,6 +130,7 @@ var commandKeys = map[string]string{
 	"HIMPORT SET a fields 1":                            "a",
 	"HIMPORT PREPARE fields f":                          "",
 	"SDIFFCARD 2 a b":                                   "a b",
+	"SUNIONCARD 2 a b":                                  "a b",
 	"LMOVEM a b LEFT RIGHT":                             "a b",
 	"NO.SUCH.COMMAND a b":                               "a",
 	"A-NAME-THAT-IS-LONGER-THAN-ANY-COMMAND-OF-ALL a b": "a",
