@@ -191,3 +191,21 @@ func TestSecondaryFallsBack(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowReplicaOfADeadPrimary: a replica that takes most of a call's time is waited for.
+func TestSlowReplicaOfADeadPrimary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, _ []string) string {
+			time.Sleep(70 * time.Millisecond)
+			return bulk(addr)
+		}, nodeA)
+		w.slots = mapOf(nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		w.set(func() { w.dead[nodeA] = true })
+		for range 20 {
+			var from string
+			require.NoError(t, client.DoSecondary(soon(t, 100*time.Millisecond), radix.Cmd(&from, "GET", "k")))
+			require.Equal(t, nodeB, from)
+		}
+	})
+}

@@ -218,6 +218,22 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 	}
 }
 
+// TestKeylessOfManyClients: of ten clients, no node gets the PUBLISH of more than half.
+func TestKeylessOfManyClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, _ []string) string { return bulk(addr) }, nodeA, nodeB, nodeC)
+		by := make(map[string]int)
+		for range 10 {
+			var node string
+			require.NoError(t, w.open(t, cluster.Config{RefreshEvery: -1}).Do(t.Context(), radix.Cmd(&node, "PUBLISH", "news", "x")))
+			by[node]++
+		}
+		for node, n := range by {
+			require.LessOrEqual(t, n, 5, node)
+		}
+	})
+}
+
 // TestKeylessWhileAllNodesAreDown: a command without a key leaves a node that is
 // down only for one that may answer, so that failing calls cost no copies of the
 // table of slots. The first node that is back gets them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,77 @@ func TestSentinelFailover(t *testing.T) {
 	require.Zero(t, sum(l.undone), "%v", l.first)
 	require.LessOrEqual(t, sum(l.unknown), int64(callers*len(l.keys)))
 	l.verify(t, client, false)
+}
+
+// TestStaleSentinel: the first of three Sentinels is cut off together with the old primary, which goes on. The
+// other two have made its replica the primary. A client writes to the old primary for a second at most,
+// also if it knows the stale Sentinel alone.
+func TestStaleSentinel(t *testing.T) {
+	parallel(t)
+	const password = "of-all"
+	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1, Password: password})
+	ctx := servers.Within(t, 60*time.Second)
+	old, heir := real.Nodes()[0], real.Nodes()[1]
+	stale := cutOff(t, ctx, real, password)
+	for _, n := range real.Sentinels()[1:] {
+		until(t, ctx, "the others know the new primary", func() bool {
+			var told []string
+			require.NoError(t, n.Do(ctx, &told, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers.PrimaryName))
+			return strings.Join(told, ":") == heir.Addr()
+		})
+	}
+	held := func(n *servers.Node) (value int) {
+		require.NoError(t, n.Do(ctx, &radix.Maybe{Rcv: &value}, "GET", "k"))
+		return value
+	}
+	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: servers.PrimaryName}}
+	config.Dialer.Password = password
+	config.Sentinel.Dialer.Username, config.Sentinel.Dialer.Password = "client", password
+	for _, seeds := range [][]string{real.SentinelAddrs(), real.SentinelAddrs()[:1]} {
+		client := open(t, config, seeds)
+		began, before := time.Now(), 0
+		for ran := time.Duration(0); ran < 2*time.Second; ran = time.Since(began) {
+			if ran < time.Second {
+				before = held(old)
+			}
+			require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+			rest()
+		}
+		require.Equal(t, before, held(old), "the old primary was written to after a second")
+		require.Equal(t, heir.Addr(), client.Primary(0))
+	}
+	var told []string
+	require.NoError(t, stale.Do(ctx, radix.Cmd(&told, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", servers.PrimaryName)))
+	require.Equal(t, old.Addr(), strings.Join(told, ":"), "the Sentinel was stale until the end")
+	ok, err := old.IsPrimary(ctx)
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+// cutOff gives each side users of its own: to one side belong the primary and the first Sentinel, to the other
+// its replica and the other Sentinels, which cannot log in to the first Sentinel either. It returns a
+// connection to the first Sentinel. Clients log in to Sentinels as "client".
+func cutOff(t *testing.T, ctx context.Context, real *servers.Cluster, password string) radix.Conn {
+	t.Helper()
+	sides := []string{"left", "right", "right"}
+	for i, n := range real.Nodes() {
+		require.NoError(t, n.Do(ctx, nil, "ACL", "SETUSER", sides[i], "on", ">"+password, "~*", "&*", "+@all"))
+	}
+	for i, n := range real.Sentinels() {
+		require.NoError(t, n.Do(ctx, nil, "ACL", "SETUSER", "client", "on", ">"+password, "&*", "+@all"))
+		require.NoError(t, n.Do(ctx, nil, "SENTINEL", "SET", servers.PrimaryName, "auth-user", sides[i], "auth-pass", password))
+	}
+	for _, n := range real.Nodes() { // not all versions log in again by themselves
+		require.NoError(t, n.Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal"))
+		require.NoError(t, n.Do(ctx, nil, "CLIENT", "KILL", "TYPE", "pubsub"))
+	}
+	first := real.Sentinels()[0]
+	conn, err := radix.Dialer{AuthUser: "client", AuthPass: password}.Dial(ctx, "tcp", first.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "ACL", "SETUSER", "default", "resetpass", ">another")))
+	require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "CLIENT", "KILL", "TYPE", "normal")))
+	return conn
 }
 
 // reads is a caller that reads, again and again.
