@@ -140,26 +140,3 @@ func (l *load) again(t *testing.T, client *cluster.Client) *load {
 	})
 	return l
 }
-
-// TestFrozenPrimaryWithAReplica: a primary freezes under load. Its slots are served within a
-// second of the replica's promotion.
-func TestFrozenPrimaryWithAReplica(t *testing.T) {
-	parallel(t)
-	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
-	client := open(t, cluster.Config{}, real.Addrs())
-	ctx := servers.Within(t, 60*time.Second)
-	l := startLoad(client, 16, redistest.KeysInSlots(30, "promoted"), 100*time.Millisecond)
-	defer l.end()
-	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
-	require.NoError(t, real.Nodes()[0].Pause())
-	defer func() { _ = real.Nodes()[0].Resume() }()
-	promoted(t, ctx, real.Nodes()[3])
-	took := served(t, ctx, l)
-	l.end()
-	t.Logf("served again %v after the promotion; %v; latest %v after its deadline", took.Round(time.Millisecond), l, l.worst().Round(10*time.Microsecond))
-	require.Less(t, took, bound(time.Second, 2500*time.Millisecond))
-	l.inTime(t)
-	require.NoError(t, real.Nodes()[0].Resume())
-	require.NoError(t, real.WaitHealthy(ctx))
-	l.verify(t, client, false)
-}
