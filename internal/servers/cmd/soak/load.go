@@ -14,8 +14,10 @@ import (
 )
 
 const (
+	callers     = 32
 	keysPerCall = 5
-	pause       = 2 * time.Millisecond // of a caller, between two calls
+	deadline    = 100 * time.Millisecond // of a call
+	pause       = 2 * time.Millisecond   // of a caller, between two calls
 )
 
 // A load is the callers of one episode.
@@ -37,7 +39,7 @@ func (s *soak) newLoad(keys []string) *load {
 }
 
 func (l *load) start(seed uint64) {
-	for i := range l.settings.callers {
+	for i := range callers {
 		c := &caller{load: l, pipeline: pipeline.New(l.client), random: rand.New(rand.NewPCG(seed, uint64(i))), last: make([]int64, len(l.keys))}
 		l.wait.Go(func() { c.run([]func(context.Context, []int) error{c.send, c.hit}[i%2]) })
 	}
@@ -74,13 +76,13 @@ func (c *caller) run(count func(ctx context.Context, keys []int) error) {
 func (c *caller) call(count func(ctx context.Context, keys []int) error) {
 	picked := c.random.Perm(len(c.keys))[:keysPerCall]
 	lost, began := c.soak.lost.Load(), time.Now()
-	ctx, cancel := context.WithDeadline(context.Background(), began.Add(c.settings.deadline))
+	ctx, cancel := context.WithDeadline(context.Background(), began.Add(deadline))
 	defer cancel()
 	err := count(ctx, picked)
 	c.calls.Add(1)
 	if lost && c.soak.lost.Load() {
 		c.load.lost.Add(1)
-		if time.Since(began) > c.settings.deadline/2 {
+		if time.Since(began) > deadline/2 {
 			c.clung.Add(1)
 		}
 	}

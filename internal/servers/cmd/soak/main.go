@@ -31,8 +31,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redislanes/redislanes/pool"
 )
 
 func main() { os.Exit(command(os.Args[1:], os.Stdout)) }
@@ -61,16 +59,10 @@ func command(args []string, out io.Writer) int {
 
 // settings are what the flags say.
 type settings struct {
-	total    time.Duration
-	seed     uint64
-	pool     string
-	callers  int
-	deadline time.Duration
-	kinds    []kind // of faults; none: all
+	total time.Duration
+	seed  uint64
+	kinds []kind // of faults; none: all
 }
-
-// pools are the values of -pool.
-var pools = map[string]pool.Config{"fixed": pool.Fixed{}, "adaptive": pool.Adaptive{}, "laned": pool.Laned{}}
 
 func parseSettings(args []string, out io.Writer) (settings, error) {
 	var s settings
@@ -78,9 +70,6 @@ func parseSettings(args []string, out io.Writer) (settings, error) {
 	f.SetOutput(out)
 	f.DurationVar(&s.total, "for", 10*time.Minute, "how long; a fault that is under way is finished")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of the faults")
-	f.StringVar(&s.pool, "pool", "laned", "kind of the pools: fixed, adaptive or laned")
-	f.IntVar(&s.callers, "callers", 32, "number of callers")
-	f.DurationVar(&s.deadline, "deadline", 100*time.Millisecond, "deadline of a call")
 	only := f.String("faults", "", "the only faults, such as kill,reshard; default all")
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -99,10 +88,6 @@ func (s settings) validate(rest []string) error {
 		return fmt.Errorf("argument %q: want flags only", rest[0])
 	case s.total < time.Second:
 		return fmt.Errorf("-for = %v: want at least 1s", s.total)
-	case s.callers < 2 || s.deadline <= 0:
-		return fmt.Errorf("-callers = %d, -deadline = %v: want two callers, and a time", s.callers, s.deadline)
-	case pools[s.pool] == nil:
-		return fmt.Errorf("-pool = %q: want fixed, adaptive or laned", s.pool)
 	}
 	for _, k := range s.kinds {
 		if !slices.Contains(lossyKinds, k) {

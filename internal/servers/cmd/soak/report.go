@@ -13,7 +13,7 @@ import (
 
 // A report is what a run has measured and found.
 type report struct {
-	settings            settings
+	seed                uint64
 	took                time.Duration
 	faults              map[kind]int
 	calls               int64
@@ -72,8 +72,7 @@ func (r *report) print(w io.Writer) {
 	line := func(name, format string, args ...any) {
 		_, _ = fmt.Fprintf(w, "%-18s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	s := r.settings
-	line("run", "seed %d, %s pool, %d callers, deadline %v, %v", s.seed, s.pool, s.callers, s.deadline, r.took.Round(time.Second))
+	line("run", "seed %d, %v", r.seed, r.took.Round(time.Second))
 	for _, k := range slices.Sorted(maps.Keys(r.faults)) {
 		line("fault", "%s: %d", k, r.faults[k])
 	}

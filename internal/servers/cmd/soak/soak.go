@@ -47,7 +47,7 @@ type soak struct {
 
 // run does everything except printing the report. The error says why it could not begin.
 func run(ctx context.Context, set settings, log io.Writer) (*report, error) {
-	s := &soak{ctx: ctx, settings: set, log: log, began: time.Now(), tags: redistest.KeysInSlots(slots, "soak"), report: &report{settings: set, faults: make(map[kind]int)}}
+	s := &soak{ctx: ctx, settings: set, log: log, began: time.Now(), tags: redistest.KeysInSlots(slots, "soak"), report: &report{seed: set.seed, faults: make(map[kind]int)}}
 	starting, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	var err error
@@ -56,7 +56,7 @@ func run(ctx context.Context, set settings, log io.Writer) (*report, error) {
 	}
 	defer s.cluster.Close()
 	before := measure(0)
-	if s.client, err = (cluster.Config{Pool: pools[set.pool]}).New(starting, s.cluster.Addrs()); err != nil {
+	if s.client, err = (cluster.Config{}).New(starting, s.cluster.Addrs()); err != nil {
 		return nil, err
 	}
 	s.began = time.Now()
@@ -175,7 +175,7 @@ func (s *soak) served(keys []string) time.Duration {
 		for _, key := range keys {
 			p.Expire(key, time.Hour)
 		}
-		ctx, cancel := context.WithTimeout(s.ctx, max(s.settings.deadline, 100*time.Millisecond))
+		ctx, cancel := context.WithTimeout(s.ctx, deadline)
 		err := p.Do(ctx)
 		cancel()
 		took := time.Since(began)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,50 +21,10 @@ func TestSmoke(t *testing.T) {
 	}
 	servers.RequireServer(t)
 	var out bytes.Buffer
-	code := command([]string{"-for", "5s", "-callers", "8"}, &out)
+	code := command([]string{"-for", "5s"}, &out)
 	t.Logf("\n%s", &out)
 	if code != 0 || !strings.Contains(out.String(), "passed") {
 		t.Errorf("exit status %d", code)
-	}
-}
-
-func TestPlan(t *testing.T) {
-	t.Parallel()
-	draw := func(seed uint64, episode int) (p *plan, faults []fault) {
-		p = newPlan(settings{seed: seed}, episode)
-		for range 300 {
-			faults = append(faults, p.next())
-		}
-		return p, faults
-	}
-	sorts := make(map[bool]bool)
-	for episode := range 20 {
-		p, faults := draw(7, episode)
-		sorts[p.lossy] = true
-		if _, again := draw(7, episode); !reflect.DeepEqual(faults, again) {
-			t.Errorf("episode %d: two plans differ", episode)
-		}
-		drawn, losing := make(map[kind]bool), false
-		for _, f := range faults {
-			drawn[f.kind] = true
-			losing = losing || f.mayLose()
-		}
-		if losing != p.lossy || len(drawn) != len(p.kinds) {
-			t.Errorf("episode %d, lossy %t: %d kinds of faults, losing %t", episode, p.lossy, len(drawn), losing)
-		}
-	}
-	if len(sorts) != 2 {
-		t.Errorf("of 20 episodes all have lossy = %v", sorts)
-	}
-}
-
-func TestView(t *testing.T) {
-	t.Parallel()
-	v := view{0, 0, 2, -1}
-	for k, want := range map[kind][]int{failover: {1}, kill: {0}, shardLost: {0, 2}, reshard: {0, 2}, stop: {0, 2}} {
-		if got := v.fit(k); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", k, got, want)
-		}
 	}
 }
 
