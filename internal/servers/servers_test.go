@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -171,19 +170,6 @@ func TestTLSAndUsers(t *testing.T) {
 	require.NoError(t, conn.Close())
 	_, err = radix.Dialer{AuthUser: "u", AuthPass: "x", NetDialer: tlsDialer{c.TLSConfig()}}.Dial(ctx, "tcp", n.Addr())
 	require.ErrorContains(t, err, "WRONGPASS")
-}
-
-// TestTLSBelowABlank: the folder of the certificates may have a blank in its name.
-func TestTLSBelowABlank(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "a blank")
-	require.NoError(t, os.Mkdir(dir, 0o700))
-	ca, err := newAuthority(dir)
-	require.NoError(t, err)
-	c := StartServer(t, Options{Directives: ca.directives(false)})
-	var got []string
-	require.NoError(t, c.Nodes()[0].Do(within(t, 10*time.Second), &got, "CONFIG", "GET", "tls-cert-file"))
-	require.Equal(t, []string{"tls-cert-file", filepath.Join(dir, "cert.pem")}, got)
 }
 
 func TestBadOptions(t *testing.T) {

