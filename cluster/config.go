@@ -54,8 +54,8 @@ type Config struct {
 	RetryWindow time.Duration
 
 	// Slow is the names of the commands that are slow, in upper or lower case. Default
-	// [SlowCommands], some of which are slow only with many keys. In a laned pool that has lanes for slow commands (pool.Laned.SlowLanes), slow
-	// commands do not delay the others. Nothing else depends on it.
+	// [SlowCommands]; some of them are slow only with many keys. A laned pool with lanes for slow
+	// commands (pool.Laned.SlowLanes) keeps them from delaying others. Nothing else depends on it.
 	//
 	// Scripts are slow by default. A service whose scripts are short gives a list without EVAL and
 	// EVALSHA.

@@ -175,9 +175,9 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 	return Reply(p.list.Last())
 }
 
-// Cmd appends any command. Its arguments are those of [cluster.Client.Cmd]. Its keys must be in one slot. Commands without a key all go to the
-// same node, as with [cluster.Client.Do]. For a command that the library does not know, such as
-// one of a module, Do asks a server where its keys are.
+// Cmd appends any command. It takes the arguments of [cluster.Client.Cmd]. The keys must be in one
+// slot. Commands without a key all go to the same node, as with [cluster.Client.Do]. Of a command that
+// the library does not know, such as one of a module, the first argument is taken for the key.
 //
 // A command that cannot be sent gets an error as its reply, and Do then sends nothing.
 // [redislanes.ErrShared] refuses commands that may block or change their connection, WAIT and
