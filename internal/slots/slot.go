@@ -36,24 +36,14 @@ func OfBytes(key []byte) uint16 {
 	return crc16(0, key) % Count
 }
 
-// OfParts is Of for the key that prefix and key are together.
+// OfParts is Of for the key that prefix and key are together. It allocates if the prefix has a '{'.
 func OfParts(prefix, key string) uint16 {
-	opens := strings.IndexByte(prefix, '{') + 1
-	if opens == 0 {
-		if i := strings.IndexByte(key, '{') + 1; i > 0 {
-			if n := strings.IndexByte(key[i:], '}'); n > 0 {
-				return crc16(0, key[i:i+n]) % Count
-			}
-		}
-		return crc16(crc16(0, prefix), key) % Count
+	if strings.IndexByte(prefix, '{') >= 0 {
+		return Of(prefix + key)
 	}
-	tag := prefix[opens:]
-	switch n := strings.IndexByte(tag, '}'); {
-	case n > 0:
-		return crc16(0, tag[:n]) % Count
-	case n < 0:
-		if n = strings.IndexByte(key, '}'); n > 0 || n == 0 && tag != "" {
-			return crc16(crc16(0, tag), key[:n]) % Count
+	if i := strings.IndexByte(key, '{') + 1; i > 0 {
+		if n := strings.IndexByte(key[i:], '}'); n > 0 {
+			return crc16(0, key[i:i+n]) % Count
 		}
 	}
 	return crc16(crc16(0, prefix), key) % Count
