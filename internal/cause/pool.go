@@ -23,18 +23,6 @@ func (d *Down) Error() string {
 // Unwrap returns ErrDown and the cause.
 func (d *Down) Unwrap() []error { return []error{redislanes.ErrDown, d.Cause} }
 
-// An Exhausted is [redislanes.ErrExhausted] with the limit that was reached.
-type Exhausted struct {
-	Limit string // such as "10 connections in use", "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)"
-}
-
-func (e *Exhausted) Error() string {
-	return "pool exhausted: " + e.Limit + "; raise the limit, or shed load"
-}
-
-// Unwrap returns ErrExhausted.
-func (e *Exhausted) Unwrap() error { return redislanes.ErrExhausted }
-
 // A Wait says that the context of a batch, or of a user that wanted to get
 // a connection, ended while it waited.
 type Wait struct {

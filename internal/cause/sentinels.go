@@ -70,6 +70,12 @@ var (
 	ErrExecuted = errors.New("the pipeline was done already: call Reset before it is used again")
 )
 
+// Exhausted returns [redislanes.ErrExhausted] with the limit that was reached, such as "10 connections in use",
+// "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)".
+func Exhausted(limit string) error {
+	return &refusal{"pool exhausted: " + limit + "; raise the limit, or shed load", redislanes.ErrExhausted}
+}
+
 // A refusal is an error with a text of its own that wraps another one.
 type refusal struct {
 	text string

@@ -41,7 +41,7 @@ func (p *Pool) refusalLocked(slow bool) error {
 		return down
 	case p.FailFast && p.fullLocked(slow):
 		p.exhausted.Add(1)
-		return &cause.Exhausted{Limit: p.limitLocked(slow)}
+		return cause.Exhausted(p.limitLocked(slow))
 	case p.lineOf(slow).len() >= p.MaxWaiters:
 		return p.tooManyWait(slow)
 	}
@@ -50,7 +50,7 @@ func (p *Pool) refusalLocked(slow bool) error {
 
 func (p *Pool) tooManyWait(slow bool) error {
 	p.exhausted.Add(1)
-	return &cause.Exhausted{Limit: limit(p.MaxWaiters, "callers waiting", slow)}
+	return cause.Exhausted(limit(p.MaxWaiters, "callers waiting", slow))
 }
 
 // limit says which limit was reached.

@@ -122,7 +122,7 @@ func TestErrorsAreNoThroughput(t *testing.T) {
 func TestKindsOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		"deadline":         &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
-		"exhausted":        &cause.Exhausted{},
+		"exhausted":        cause.Exhausted("1 connections in use"),
 		"server down":      &cause.Down{},
 		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: cause.ErrStalled},
 		"not sent":         wire.ErrClosed,
