@@ -116,14 +116,13 @@ func (c routedConn) exchange(ctx context.Context, x *exchange, marshal, into any
 	if way == command.Held {
 		return encoded.Refused()
 	}
-	how, err := c.engine.AppendTogether(r, encoded.Encoded(), encoded.Ends(), c.slot, way == command.Alone, c.how)
-	if err != nil {
+	if err := c.engine.AppendTogether(r, encoded.Encoded(), encoded.Ends(), c.slot, way == command.Alone, c.how); err != nil {
 		return err
 	}
 	if c.probes {
 		r.Probes()
 	}
-	if err := c.engine.Exec(ctx, r, how); err != nil {
+	if err := c.engine.Exec(ctx, r, c.how); err != nil {
 		return err
 	}
 	return x.decode(into)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -113,7 +114,7 @@ func (x *count) create(p *Pipeline) {
 	b = resp.AppendBulkInt(b, n)
 	x.setAt = time.Now()
 	x.set = p.commit(append(b, "$2\r\nNX\r\n"...), x.key)
-	p.list.Request.Ahead(p.Len() - 1)
+	p.list.Request.Mark(p.Len()-1, engine.Ahead|engine.Repeatable)
 }
 
 // append appends the last command about the key's time to live, behind which PTTL or EXPIRE goes
@@ -126,10 +127,10 @@ func (x *count) append(p *Pipeline, what ending) {
 	pair := p.follows(x.key)
 	b := append(p.list.Request.Buffer(), "*2\r\n$4\r\nPTTL\r\n"...)
 	x.end = p.commit(resp.AppendBulkOf(b, x.key.prefix, x.key.key), x.key)
+	p.list.Request.Mark(p.Len()-1, engine.Reads|engine.Repeatable)
 	if pair {
-		p.list.Request.Expiry(p.Len() - 1)
+		p.list.Request.Mark(p.Len()-1, engine.Expiry)
 	}
-	p.list.Request.Reads(p.Len() - 1)
 }
 
 // endCounts reads the counts, and mends keys that may have no time to live. It returns an error if

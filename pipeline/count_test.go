@@ -2,9 +2,7 @@ package pipeline
 
 import (
 	"errors"
-	"math"
 	"testing"
-	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
@@ -34,16 +32,5 @@ func TestSaid(t *testing.T) {
 		{&redislanes.Error{Cause: errors.New("the reply is no integer")}, true},
 	} {
 		require.Equal(t, c.ran, mayHaveRun(c.err), "%v", c.err)
-	}
-}
-
-// TestMilliseconds: a time to live is a number of the server's.
-func TestMilliseconds(t *testing.T) {
-	const most = math.MaxInt64 / time.Millisecond * time.Millisecond
-	for n, want := range map[int64]time.Duration{
-		0: 0, -2: -2 * time.Millisecond, 1500: 1500 * time.Millisecond,
-		1e16: most, math.MaxInt64: most, math.MinInt64: -most,
-	} {
-		require.Equal(t, want, milliseconds(n), n)
 	}
 }

@@ -2,10 +2,7 @@ package pipeline_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,68 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/pipeline"
 )
-
-// immortal returns the keys of the server without a time to live.
-func immortal(t *testing.T, server *servers.Cluster, keys []string) (found []string) {
-	t.Helper()
-	p := pipeline.New(open(t, cluster.Config{}, server.Addrs()))
-	left := make([]pipeline.Reply, len(keys))
-	for i, key := range keys {
-		left[i] = p.Cmd("PTTL", key)
-	}
-	require.NoError(t, p.Do(within(t, 20*time.Second)))
-	for i, r := range left {
-		if ms, err := r.Int(); err != nil || ms == -1 {
-			found = append(found, fmt.Sprintf("%s (%v)", keys[i], err))
-		}
-	}
-	return found
-}
-
-// TestMemoryStorm: a server whose memory is full by turns refuses INCRBY, but not
-// EXPIRE. It leaves no key without its time to live.
-func TestMemoryStorm(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{}, server.Addrs())
-	counters := pipeline.CountersConfig{}.New(client)
-	ctx := within(t, 30*time.Second)
-	const callers, perKey, enough = 32, 8, 2000
-	var hits, counted, refused atomic.Int64
-	var calm atomic.Bool
-	var wg sync.WaitGroup
-	for range callers {
-		wg.Go(func() {
-			for !calm.Load() && ctx.Err() == nil {
-				key := fmt.Sprint("storm:", hits.Add(1)/perKey)
-				if counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}) == nil {
-					counted.Add(1)
-				} else {
-					refused.Add(1)
-				}
-			}
-		})
-	}
-	for turn := 0; turn < 200 || counted.Load() < enough || refused.Load() < enough; turn++ {
-		memory := []string{"1", "0"}[turn%2]
-		require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CONFIG", "SET", "maxmemory", memory))
-	}
-	calm.Store(true)
-	wg.Wait()
-	require.NoError(t, counters.Close())
-	require.NoError(t, ctx.Err())
-	var keys []string
-	for i := range hits.Load()/perKey + 1 {
-		keys = append(keys, fmt.Sprint("storm:", i))
-	}
-	t.Logf("%d hits counted, %d refused, %d keys", counted.Load(), refused.Load(), len(keys))
-	require.Empty(t, immortal(t, server, keys))
-}
 
 // TestTimeToLiveOnce: the first hit begins the window, the others do not move it; a key
 // that somebody has left without a window gets one.

@@ -161,6 +161,23 @@ func TestCutAtEveryOffset(t *testing.T) {
 	}
 }
 
+// immortal returns the keys of the server without a time to live.
+func immortal(t *testing.T, server *servers.Cluster, keys []string) (found []string) {
+	t.Helper()
+	p := pipeline.New(open(t, cluster.Config{}, server.Addrs()))
+	left := make([]pipeline.Reply, len(keys))
+	for i, key := range keys {
+		left[i] = p.Cmd("PTTL", key)
+	}
+	require.NoError(t, p.Do(within(t, 20*time.Second)))
+	for i, r := range left {
+		if ms, err := r.Int(); err != nil || ms == -1 {
+			found = append(found, fmt.Sprintf("%s (%v)", keys[i], err))
+		}
+	}
+	return found
+}
+
 // TestCutHitExpires: wherever the connection breaks in a hit, a key that exists
 // afterwards has its time to live, also if it was known to have one and was deleted
 // meanwhile.

@@ -47,30 +47,6 @@ func TestExpireNX(t *testing.T) {
 	}
 }
 
-// TestSteadyUser: the window of a user who does not rest ends all the same.
-func TestSteadyUser(t *testing.T) {
-	t.Parallel()
-	real := servers.StartServer(t, servers.Options{})
-	if real.Major() < 7 {
-		t.Skip("EXPIRE NX needs Redis 7")
-	}
-	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
-	ctx := within(t, 30*time.Second)
-	for before := int64(0); ; {
-		p.Reset()
-		total := p.IncrBy("user", 1)
-		p.ExpireNX("user", 30*time.Millisecond)
-		require.NoError(t, p.Do(ctx))
-		n, err := total.Int()
-		require.NoError(t, err)
-		if n <= before {
-			require.EqualValues(t, 1, n, "a window begins with its first hit")
-			return
-		}
-		before = n
-	}
-}
-
 // TestCountOfAKeyThatExpires: a key that INCRBY creates, because it expires between SET and INCRBY,
 // gets its time to live. One that has another time to live keeps it.
 func TestCountOfAKeyThatExpires(t *testing.T) {

@@ -72,19 +72,6 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestManyCountsAllocateOnce: a pipeline that is used again for as many counts has the memory.
-func TestManyCountsAllocateOnce(t *testing.T) {
-	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs())
-	p := pipeline.New(client)
-	allocs := testing.AllocsPerRun(20, func() {
-		p.Reset()
-		for range 5000 {
-			p.Count("key", 1, time.Minute)
-		}
-	})
-	require.Zero(t, allocs)
-}
-
 // TestReusedPipelineDoesNotAllocate gates the hot path.
 func TestReusedPipelineDoesNotAllocate(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})

@@ -260,22 +260,3 @@ func TestHitsInTwoParts(t *testing.T) {
 		require.NoError(t, counters.Close())
 	}
 }
-
-// TestHitsDividedAtOnce: hits on one key that are divided differently are all counted.
-func TestHitsDividedAtOnce(t *testing.T) {
-	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 3).Addrs())
-	counters := pipeline.CountersConfig{}.New(client)
-	const key = "user:{7}:minute"
-	var hits []pipeline.Hit
-	for at := range len(key) + 1 {
-		hits = append(hits, pipeline.Hit{Prefix: key[:at], Key: key[at:], By: 1, TTL: time.Hour})
-	}
-	require.NoError(t, counters.Hit(t.Context(), hits))
-	var totals []int64
-	var want []int64
-	for i, h := range hits {
-		totals, want = append(totals, h.Total), append(want, int64(i+1))
-	}
-	require.ElementsMatch(t, want, totals)
-	require.NoError(t, counters.Close())
-}

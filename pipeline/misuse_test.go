@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -136,42 +135,6 @@ type broken struct{ twoTrips }
 var errBroken = errors.New("no idea what to send")
 
 func (broken) Perform(context.Context, radix.Conn) error { return errBroken }
-
-// An encoded action sends what the program has encoded itself.
-type encoded string
-
-func (encoded) Properties() radix.ActionProperties {
-	return radix.ActionProperties{CanPipeline: true, CanShareConn: true, CanRetry: true}
-}
-
-func (e encoded) Perform(ctx context.Context, conn radix.Conn) error {
-	return conn.EncodeDecode(ctx, resp3.RawMessage(e), nil)
-}
-
-// TestMalformedIsNotSent: lengths that go beyond what the program has encoded are an
-// error on every path, also those that 32 bits take for negative or small ones.
-func TestMalformedIsNotSent(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	client := open(t, cluster.Config{}, e.Addrs())
-	p := pipeline.New(client)
-	for _, n := range []string{"9", "2147483648", "3000000000", "4294967293", "4294967295", "4294967297", "999999999999999999"} {
-		for _, text := range []string{"*" + n + "\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*2\r\n$" + n + "\r\nGET\r\n$1\r\nk\r\n", "*2\r\n$3\r\nGET\r\n$" + n + "\r\nk\r\n"} {
-			ctx := within(t, 5*time.Second)
-			for path, err := range map[string]error{
-				"Append": p.Append(encoded(text)).Err(),
-				"Do":     client.Do(ctx, encoded(text)),
-				"WithConn": client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-					return conn.Do(ctx, encoded(text))
-				})),
-			} {
-				require.ErrorIs(t, err, redislanes.ErrNotSent, "%s %q", path, text)
-			}
-		}
-	}
-	require.Zero(t, e.Calls(0, "GET"))
-	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "GET", "k")))
-}
 
 // TestTimeToLiveWithoutUnit: 60 is 60 nanoseconds, which nobody means. Nothing is sent.
 func TestTimeToLiveWithoutUnit(t *testing.T) {

@@ -140,7 +140,7 @@ func (p *Pipeline) expire(key fullKey, ttl time.Duration, option string) Reply {
 	pair := p.follows(key) && n > 0 // otherwise it deletes the key
 	r := p.commit(b, key)
 	if pair {
-		p.list.Request.Expiry(at)
+		p.list.Request.Mark(at, engine.Expiry)
 	} else if at > 0 {
 		p.list.Request.MarkExpiry(at)
 	}

@@ -84,14 +84,6 @@ func TestHistoryTells(t *testing.T) {
 	require.Zero(t, h.Since)
 }
 
-// TestSitesAreNamed in errors.
-func TestSitesAreNamed(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "node a:1", AtNode("a:1").String())
-	require.Equal(t, "slot 866", AtSlot(866).String())
-	require.Equal(t, "the whole cluster", AtSlot(-1).String())
-}
-
 // TestBackoff: full jitter, doubled for each try, bounded, and within what
 // is left of the window.
 func TestBackoff(t *testing.T) {

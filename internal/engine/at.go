@@ -35,9 +35,12 @@ func (c *Client) Places() (primaries []Place, replicas [][]Place, err error) {
 	return primaries, replicas, nil
 }
 
-// learnAt renews the node's connections if the error reply says that they are stale. Nothing is tried
-// again: the caller gets the error in any case.
+// learnAt asks for a refresh because of an error reply, and renews the node's connections if it says that they
+// are stale. Nothing is tried again: the caller gets the error in any case.
 func (c *Client) learnAt(p *nodepool.Node, text []byte, replica bool) {
+	if hintsAt(text) {
+		c.refresher.hint()
+	}
 	to := slots.ParseRedirect(text, p.Address())
 	c.replaceStale(p, to.From(p.Address(), c.placeOf(to)), text, replica, time.Time{})
 }

@@ -91,7 +91,7 @@ func (c *Commands) Unfit() error {
 func (c *Commands) Last() Reply {
 	i := c.Request.Len() - 1
 	if c.idempotent {
-		c.Request.Repeatable(i)
+		c.Request.Mark(i, Repeatable)
 	}
 	return Reply{of: c, index: int32(i), generation: c.generation}
 }
@@ -275,10 +275,10 @@ func (r Reply) Undecodable(err error) error {
 // Node returns the address of the node that the command was sent to last.
 func (r Reply) Node() string { return r.of.Request.Node(int(r.index)) }
 
-// Repeatable is [Request.Repeatable], if the command was not sent yet.
+// Repeatable marks the command as [Repeatable], if the command was not sent yet.
 func (r Reply) Repeatable() {
 	if r.markable() {
-		r.of.Request.Repeatable(int(r.index))
+		r.of.Request.Mark(int(r.index), Repeatable)
 	}
 }
 

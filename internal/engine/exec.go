@@ -23,7 +23,7 @@ type How struct {
 // commands, and returns when each has a reply or an error, at the latest when
 // the context ends. It sends commands that were refused for now again, and
 // those that were not sent, but one whose outcome is unknown only if it was
-// marked as [Request.Repeatable]. An EXPIRE that ran before a command on its key
+// marked as [Repeatable]. An EXPIRE that ran before a command on its key
 // which is sent again runs once more after it.
 //
 // The error says only that the Request or the client cannot be used, and

@@ -7,7 +7,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -46,13 +45,9 @@ func (r *Request) noteOutcomes(c *Client) {
 		if t := r.places[i].trip; t != nil && t == failed {
 			continue
 		}
-		reply, err := r.outcome(i)
-		if err != nil {
+		if _, err := r.outcome(i); err != nil {
 			failed = r.places[i].trip
-		}
-		if err != nil && !saysNothing(err) || err == nil && resp.IsError(reply) && hintsAt(resp.ErrorText(reply)) {
-			c.refresher.hint()
-			return
+			c.NoteFailure(err)
 		}
 	}
 }

@@ -78,5 +78,5 @@ func (r *Request) noteAnswers(c *Client) {
 
 // writes reports whether the i-th command certainly writes to a key. A script may only read.
 func (r *Request) writes(i int) bool {
-	return r.slots[i] >= 0 && r.marks[i]&(markReads|markMayWrite) == 0
+	return r.slots[i] >= 0 && r.marks[i]&(Reads|markMayWrite) == 0
 }

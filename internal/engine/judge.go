@@ -51,7 +51,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attempt.Step {
 	r, p := x.request, x.request.places[i]
 	f := x.client.failure(addr, r.slots[i], err, now)
-	f.Repeatable, f.Replica = r.marks[i]&markRepeatable != 0, x.replicaOf(i) != nil
+	f.Repeatable, f.Replica = r.marks[i]&Repeatable != 0, x.replicaOf(i) != nil
 	f.Due = p.trip != nil && p.trip.Due(p.pos)
 	f.Final = f.Final && !f.Replica || isFinal(err, f.Due)
 	because := wasNotSent

@@ -24,7 +24,6 @@ import (
 type listener struct {
 	mu      sync.Mutex
 	traced  []*tracedRequest
-	dials   []redislanes.DialInfo
 	changes []redislanes.TopologyChange
 }
 
@@ -50,11 +49,6 @@ type (
 func (w *listener) trace() *redislanes.Trace {
 	return &redislanes.Trace{
 		BeginRequest: w.beginRequest, EndRequest: w.endRequest, BeginGroup: w.beginGroup, EndGroup: w.endGroup,
-		Dialed: func(d redislanes.DialInfo) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.dials = append(w.dials, d)
-		},
 		TopologyChanged: func(c redislanes.TopologyChange) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -287,8 +281,8 @@ func TestNodesRequestsAreTold(t *testing.T) {
 			buf = resp.AppendCommand(buf, c[0], c[1:]...)
 			ends = append(ends, len(buf))
 		}
-		how, err := client.AppendTogether(&r, buf, ends, slots.NoKey, own, How{At: primaries[0]})
-		require.NoError(t, err)
+		how := How{At: primaries[0]}
+		require.NoError(t, client.AppendTogether(&r, buf, ends, slots.NoKey, own, how))
 		require.NoError(t, client.Exec(ctx, &r, how))
 		_, refused, err := r.Join(nil)
 		require.Negative(t, refused)

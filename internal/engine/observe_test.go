@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,9 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -21,10 +18,9 @@ import (
 type witness struct {
 	client atomic.Pointer[Client]
 
-	mu       sync.Mutex
-	requests []redislanes.RequestInfo
-	waits    int
-	pools    map[redislanes.PoolInfo]int // without those of nodes that have left
+	mu    sync.Mutex
+	waits int
+	pools map[redislanes.PoolInfo]int // without those of nodes that have left
 }
 
 func (w *witness) ask() {
@@ -43,9 +39,6 @@ func (w *witness) note(f func()) {
 
 func (w *witness) trace() *redislanes.Trace {
 	return &redislanes.Trace{
-		EndRequest: func(_ context.Context, _ redislanes.RequestStart, r redislanes.RequestInfo) {
-			w.note(func() { w.requests = append(w.requests, r) })
-		},
 		PoolOpened: func(p *redislanes.PoolInfo) {
 			w.note(func() {
 				if w.pools == nil {
@@ -65,16 +58,6 @@ func (w *witness) trace() *redislanes.Trace {
 	}
 }
 
-// last returns the request that was told of last, and how many there were.
-func (w *witness) last() (redislanes.RequestInfo, int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.requests) == 0 {
-		return redislanes.RequestInfo{}, 0
-	}
-	return w.requests[len(w.requests)-1], len(w.requests)
-}
-
 // watchedClient returns a client of an emulated cluster whose clock goes on by a
 // second at each reading, and the number of readings.
 func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *atomic.Int64) {
@@ -82,65 +65,6 @@ func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *ato
 	var readings atomic.Int64
 	client.tracer.now = func() time.Duration { return time.Duration(readings.Add(1)) * time.Second }
 	return client, &readings
-}
-
-func TestTraceIsToldOfRequests(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	w := new(witness)
-	client, readings := watchedClient(t, e, Config{Trace: w.trace(), RetryWindow: -1, RefreshEvery: -1})
-	w.client.Store(client)
-	keys := redistest.KeysInSlots(10, "observed")
-	refused := e.Owner(slots.Of(keys[0]))
-
-	count := func(ctx context.Context) (r Request) {
-		for _, key := range keys {
-			r.Commit(resp.AppendCommand(r.Buffer(), "INCRBY", key, "1"), int32(slots.Of(key)))
-		}
-		require.NoError(t, client.Exec(ctx, &r, How{}))
-		return r
-	}
-	ctx := servers.Within(t, 10*time.Second)
-	count(ctx)
-	got, n := w.last()
-	require.Equal(t, 1, n)
-	require.Equal(t, redislanes.RequestInfo{Took: time.Second, Commands: 10, Trips: 3, Outcome: "ok"}, got)
-	require.EqualValues(t, 2, readings.Load(), "the clock is read at the beginning and at the end")
-
-	e.Inject(refused, func(cmd string, _ []string) string {
-		if cmd == "INCRBY" {
-			return "NOPERM not for you"
-		}
-		return ""
-	})
-	count(ctx)
-	got, _ = w.last()
-	require.Equal(t, "error", got.Outcome)
-	require.Equal(t, "NOPERM", got.Code)
-	require.NoError(t, got.Err, "each command has a reply")
-	require.Positive(t, got.Failed)
-	require.Less(t, got.Failed, 10)
-
-	gone, cancel := context.WithCancel(ctx)
-	cancel()
-	count(gone)
-	got, n = w.last()
-	require.Equal(t, 3, n)
-	require.ErrorIs(t, got.Err, context.Canceled)
-	got.Err = nil
-	require.Equal(t, redislanes.RequestInfo{Took: time.Second, Commands: 10, Failed: 10, Trips: 3, Outcome: "not_sent"}, got)
-
-	require.Error(t, client.do(ctx, "INCRBY", keys[0], "1"))
-	got, n = w.last()
-	require.Equal(t, 4, n, "radix actions are requests, too")
-	require.Equal(t, 1, got.Commands)
-
-	var empty Request
-	require.NoError(t, client.Exec(ctx, &empty, How{}))
-	require.NoError(t, client.Close())
-	require.Error(t, client.do(ctx, "INCRBY", keys[0], "1"))
-	_, n = w.last()
-	require.Equal(t, 4, n, "nothing was sent, and nothing is told")
 }
 
 // TestNoTraceNoClock gates the hot path: without a trace, and with one that is told of

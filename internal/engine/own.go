@@ -26,7 +26,7 @@ func (c *Client) AppendOwn(r *Request, buf []byte) error {
 		return err
 	}
 	r.Commit(buf, slot)
-	r.Mark(0, traits)
+	r.judge(0, traits)
 	r.own, r.several = true, err != nil
 	return nil
 }

@@ -3,16 +3,13 @@ package engine
 import (
 	"slices"
 
-	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
 // With How.Replicas, a command that only reads goes to the replica of its slot. If another command is for
 // the slot, all commands of the request for that slot go to the primary: behind a read that a replica
 // has answered, a write would be too late. Scripts may write, and PUBLISH at a replica reaches only its
-// own subscribers, so they go to the primary, too. A command that nobody knows may only read: it goes
-// to a replica, which refuses it if it writes. It counts as a write if the request has another command for
-// its slot: refused, it would be too late behind that one. Commands about their server, such as CONFIG SET
+// own subscribers, so they go to the primary, too. Commands about their server, such as CONFIG SET
 // and SCRIPT LOAD, stay with those that read without a key.
 
 // poolFor returns the pool of the node that commands for the slot go to, and the node if
@@ -66,7 +63,7 @@ func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How, 
 // noteWritten notes the slots of commands that may do more than read; NoKey is one of them.
 func (r *Request) noteWritten() {
 	for i, slot := range r.slots {
-		if m := r.marks[i]; m&markReads == 0 && (slot >= 0 || m&markMayWrite != 0) {
+		if m := r.marks[i]; m&Reads == 0 && (slot >= 0 || m&markMayWrite != 0) {
 			r.written = append(r.written, slot)
 		}
 	}
@@ -78,16 +75,4 @@ func (r *Request) noteWritten() {
 func (r *Request) writesTo(slot int32) bool {
 	_, writes := slices.BinarySearch(r.written, slot)
 	return writes
-}
-
-// isWrite tells whether the command may do more than read.
-func isWrite(cmd command.Command) bool {
-	keys := cmd.Keys()
-	switch _, any := keys.Next(); {
-	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches:
-		return false
-	case !any:
-		return cmd.Traits()&command.MayWrite != 0
-	}
-	return true
 }

@@ -35,7 +35,7 @@ type Request struct {
 	arena  []byte  // all commands, one behind the other
 	bounds []bound
 	slots  []int32 // of each command; -1 without a key
-	marks  []mark  // of each command
+	marks  []Mark  // of each command
 
 	scripts []script      // of commands that run one by its hash, in their order
 	lastOf  map[int32]int // the last command of each of their slots
@@ -51,16 +51,25 @@ type Request struct {
 
 type bound struct{ from, to int }
 
-// A mark is what is known of a command.
-type mark uint8
+// A Mark is what is known of a command.
+type Mark uint8
 
+// The marks.
 const (
-	markRepeatable mark = 1 << iota // it may run twice
+	Repeatable Mark = 1 << iota // it may run twice: it is sent again even if its outcome is unknown
+	Reads                       // it only reads; also Repeatable
+
+	// Expiry: it only sets, or asks for, the time to live of the key of the command before it. If that one is
+	// sent again, this one is sent again behind it. If that one has not run and is not sent again, this one is
+	// not sent again.
+	Expiry
+
+	// Ahead: it is sent again in front of the command behind it, whenever that one is sent again. Both are
+	// for the same key. Also Repeatable.
+	Ahead
+
 	markSlow
-	markReads // a replica may run it
 	markMayWrite
-	markExpiry // it is only about the time to live of the key of the command before it
-	markAhead  // it goes again in front of the command behind it
 )
 
 // A place is where a command's reply is.
@@ -149,47 +158,33 @@ func (r *Request) add(from, to int, slot int32) {
 	r.marks = append(r.marks, 0)
 }
 
-// Repeatable says of the i-th command that running it twice does no harm: it is
-// sent again even if its outcome is unknown.
-func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
+// Mark notes what is known of the i-th command.
+func (r *Request) Mark(i int, m Mark) { r.marks[i] |= m }
 
-// Expiry says of the i-th command that it only sets, or asks for, the time to live of the
-// key of the command before it. If that one is sent again, this one is sent again behind it. If
-// that one has not run and is not sent again, this one is not sent again.
-func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }
-
-// MarkExpiry calls [Request.Expiry] if the i-th command only sets the time to live of the key of
+// MarkExpiry marks the i-th command as [Expiry] if it only sets the time to live of the key of
 // the command before it, which there is, see [attempt.SetsExpiry].
 func (r *Request) MarkExpiry(i int) {
 	if attempt.SetsExpiry(r.command(i), r.command(i-1)) {
-		r.Expiry(i)
+		r.Mark(i, Expiry)
 	}
 }
 
-// Ahead says of the i-th command that it is sent again in front of the command behind it,
-// whenever that one is sent again. Both are for the same key. It may run twice.
-func (r *Request) Ahead(i int) { r.marks[i] |= markAhead | markRepeatable }
-
-// Reads says of the i-th command that it only reads.
-func (r *Request) Reads(i int) { r.marks[i] |= markReads | markRepeatable }
-
 // onlyReads reports whether the i-th command only reads.
-func (r *Request) onlyReads(i int) bool { return r.marks[i]&markReads != 0 }
+func (r *Request) onlyReads(i int) bool { return r.marks[i]&Reads != 0 }
 
-// Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
-// reads, as slow, and by what it is, as [Request.Expiry].
-func (r *Request) Mark(i int, t command.Traits) {
+// judge marks the i-th command by its traits, and by the command before it.
+func (r *Request) judge(i int, t command.Traits) {
 	if t&command.ReadOnly != 0 {
-		r.Reads(i)
+		r.marks[i] |= Reads | Repeatable
 	}
 	if t&command.MayWrite != 0 {
 		r.marks[i] |= markMayWrite
 	}
+	if t&command.Slow != 0 {
+		r.marks[i] |= markSlow
+	}
 	if i > 0 {
 		r.MarkExpiry(i)
-	}
-	if t&command.Slow != 0 {
-		r.SetSlow(i, true)
 	}
 }
 

@@ -173,8 +173,8 @@ func (x *retry) keepOrder(commands []int) {
 	for k, i := range commands {
 		ended[k] = attempt.Command{
 			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Unknown: x.histories[i].unknown.Any(),
-			Reads: r.onlyReads(i), Expiry: r.marks[i]&markExpiry != 0,
-			Ahead: r.marks[i]&markAhead != 0,
+			Reads: r.onlyReads(i), Expiry: r.marks[i]&Expiry != 0,
+			Ahead: r.marks[i]&Ahead != 0,
 		}
 	}
 	attempt.Order(ended)

@@ -37,16 +37,15 @@ func (c *Client) Append(r *Request, buf []byte) error {
 		return err
 	}
 	r.Commit(buf, slot)
-	r.Mark(r.Len()-1, traits)
+	r.judge(r.Len()-1, traits)
 	r.several = r.several || err != nil // Exec looks again
 	return nil
 }
 
 // AppendTogether makes commands the commands of an empty request. buf is [Request.Buffer] with them
 // appended, and each ends at one of the places. All travel for one slot: that of their keys, or
-// otherwise if none has a key. own says that they need a connection for themselves. AppendTogether
-// returns how the request is to be sent: commands that may write do not go to replicas.
-func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise int32, own bool, how How) (How, error) {
+// otherwise if none has a key. own says that they need a connection for themselves.
+func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise int32, own bool, how How) error {
 	slot, from := int32(slots.NoKey), 0
 	t := c.topology.Load()
 	must := how.At.node == nil && t.Map != nil && !t.Single
@@ -55,15 +54,14 @@ func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise in
 		s, err := slotOf(cmd)
 		switch {
 		case err != nil && must:
-			return how, err
+			return err
 		case must && s >= 0 && slot >= 0 && s != slot:
-			return how, crossSlot(cmd.Name(), slot, s)
+			return crossSlot(cmd.Name(), slot, s)
 		}
 		slot = max(slot, s)
-		how.Replicas = how.Replicas && !isWrite(cmd)
 		r.add(from, to, slots.NoKey)
 		r.arena = buf
-		r.Mark(i, c.cfg.Slow.apply(cmd))
+		r.judge(i, c.cfg.Slow.apply(cmd))
 		from = to
 	}
 	if slot == slots.NoKey {
@@ -75,15 +73,19 @@ func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise in
 	if r.own = own; own && len(ends) > 1 {
 		r.joinParts()
 	}
-	return how, nil
+	return nil
 }
 
 // joinParts makes all commands one.
 func (r *Request) joinParts() {
-	slot := r.slots[0]
+	slot, may := r.slots[0], Mark(0)
+	for _, m := range r.marks {
+		may |= m & markMayWrite
+	}
 	r.parts = append(r.parts, r.bounds...)
 	r.bounds, r.slots, r.marks = r.bounds[:0], r.slots[:0], r.marks[:0]
 	r.add(0, len(r.arena), slot)
+	r.marks[0] = may
 }
 
 // KeysSlot returns the slot of the keys that an action names; slots.NoKey if it names none.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,23 +10,6 @@ import (
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 )
-
-func TestSlowCommands(t *testing.T) {
-	t.Parallel()
-	names := command.SlowNames()
-	assert.True(t, slices.IsSorted(names))
-	assert.Equal(t, names, slices.Compact(slices.Clone(names)), "each once")
-	many := func(n int) string { return strings.Repeat(" {k}", n) }
-	for line, want := range map[string]bool{
-		"HGETALL a": true, "hgetall a": true, "LRANGE a 0 -1": true, "SCAN 0": true, "EVALSHA x 1 a": true, "SUNION a b": true,
-		"GET a": false, "INCRBY a 1": false, "EXPIRE a 1": false, "NO.SUCH a": false, "HGET a b": false, "PING": false,
-		"MGET" + many(100): false, "MGET" + many(101): true, "DEL" + many(101): true, "DEL a": false,
-		"MSET" + many(200): false, "MSET" + many(202): true, "mget": false,
-	} {
-		name, args := split(line)
-		assert.Equal(t, want, commandTraits(name, args)&command.Slow != 0, line)
-	}
-}
 
 func TestSlowOnly(t *testing.T) {
 	t.Parallel()

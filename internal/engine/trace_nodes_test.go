@@ -51,22 +51,6 @@ func TestTopologyIsTold(t *testing.T) {
 	require.Empty(t, w.changes, "the same map is no change")
 }
 
-// TestDialsAreTold: and those that fail.
-func TestDialsAreTold(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}})
-	require.NoError(t, client.do(servers.Within(t, 10*time.Second), "INCR", "a"))
-	require.Eventually(t, func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.dials) == 1
-	}, 10*time.Second, time.Millisecond)
-	d := w.dials[0]
-	require.NoError(t, d.Err)
-	require.Positive(t, d.Took)
-}
-
 // A connLog counts what it is told of connections, and asks the client something
 // meanwhile, which it could not under a lock.
 type connLog struct {

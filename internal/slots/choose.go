@@ -225,19 +225,15 @@ type claim struct {
 // compare compares two claims. The last comparisons are only so that the order of answers does not
 // matter.
 func (c claim) compare(d claim) int {
-	given, own := boolCompare(d.given, c.given), boolCompare(c.own, d.own)
+	given, own := rankOf(d.given)-rankOf(c.given), rankOf(c.own)-rankOf(d.own)
 	return cmp.Or(given, cmp.Compare(c.epoch(), d.epoch()), own, cmp.Compare(c.owner().ID, d.owner().ID), cmp.Compare(c.owner().Addr, d.owner().Addr))
 }
 
-// boolCompare returns 1 if only the first is true, and -1 if only the second is.
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
+func rankOf(ahead bool) int {
+	if ahead {
 		return 1
 	}
-	return -1
+	return 0
 }
 
 // epoch returns the config epoch. One that is not told is as good as a new one.

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -56,13 +57,7 @@ func (t *Table[N]) sortReplicas(near map[N]bool) {
 	t.near = make([]int, len(t.Replicas))
 	for i, replicas := range t.Replicas {
 		slices.SortFunc(replicas, func(a, b N) int {
-			if near[a] != near[b] {
-				if near[a] {
-					return -1
-				}
-				return 1
-			}
-			return strings.Compare(a.Addr(), b.Addr())
+			return cmp.Or(rankOf(near[b])-rankOf(near[a]), strings.Compare(a.Addr(), b.Addr()))
 		})
 		for t.near[i] < len(replicas) && near[replicas[t.near[i]]] {
 			t.near[i]++
