@@ -69,7 +69,7 @@ func (c *Client) Made() bool { return c != nil && c.ctx != nil }
 // Usable refuses what no call can work with, and calls for as long as there is no map of the slots.
 func (c *Client) Usable(ctx context.Context) error {
 	switch {
-	case !c.Made():
+	case c == nil || c.ctx == nil:
 		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
 	case ctx == nil:
 		return wire.NotSent("", cause.ErrNilContext)

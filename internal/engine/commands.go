@@ -27,7 +27,7 @@ type Commands struct {
 
 	Request Request // its first fields are read together with those above
 
-	refused []rejected // commands that are not in the Request
+	refused []error // of commands that are not in the Request
 }
 
 type state uint8
@@ -37,14 +37,6 @@ const (
 	appending
 	executed
 )
-
-// rejected is why a command will not be sent.
-type rejected struct {
-	name string
-	err  error
-}
-
-func (r rejected) error() error { return wire.Named(r.name, "", r.err) }
 
 // A receiver is where the reply of a radix action goes.
 type receiver struct {
@@ -106,7 +98,7 @@ func (c *Commands) Refuse(name string, err error) Reply {
 	if !errors.Is(err, redislanes.ErrNotSent) { // an action's own
 		err = fmt.Errorf("%w: %w", err, redislanes.ErrNotSent)
 	}
-	c.refused = append(c.refused, rejected{name, err})
+	c.refused = append(c.refused, wire.Named(name, "", err))
 	return Reply{of: c, index: int32(-len(c.refused)), generation: c.generation}
 }
 
@@ -143,7 +135,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	}
 	c.state = executed
 	if len(c.refused) > 0 {
-		first := c.refused[0].error()
+		first := c.refused[0]
 		c.err = &unsentError{first}
 		n := c.Request.Len() + len(c.refused)
 		return &redislanes.PipelineError{Failed: n, Total: n, First: first} // nothing is sent
@@ -249,7 +241,7 @@ func (r Reply) Raw() ([]byte, error) {
 	case c.generation != r.generation:
 		return nil, cause.ErrStale
 	case r.index < 0:
-		return nil, c.refused[-r.index-1].error()
+		return nil, c.refused[-r.index-1]
 	case c.state != executed:
 		return nil, cause.ErrPending
 	case c.err != nil:

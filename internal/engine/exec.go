@@ -220,16 +220,13 @@ func (e *execution) await(ctx context.Context) (clean bool) {
 
 // leave gives up the trips that are not known to be complete, at the context's end.
 func (e *execution) leave(err error) {
-	if e.open && !e.abandoned {
-		e.abandon(err)
+	if !e.open || e.abandoned {
+		return
 	}
-}
-
-func (e *execution) abandon(cause error) {
 	e.abandoned, e.open = true, false
 	for _, t := range e.trips[e.settled:e.used] {
 		if !t.judged {
-			t.pool.Abandon(&t.Batch, cause)
+			t.pool.Abandon(&t.Batch, err)
 		}
 	}
 }

@@ -65,20 +65,16 @@ func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
 // began on for the time that it took.
 func (h *history) explain(err *redislanes.Error, began time.Time, took time.Duration) {
 	err.Tries, err.Since = h.Tries, h.Since
-	err.Cause = h.explained(err.Cause, began, took)
-}
-
-func (h *history) explained(err error, began time.Time, took time.Duration) error {
 	if h.overtaken {
-		err = fmt.Errorf("%w: %w", cause.ErrOvertaken, err)
+		err.Cause = fmt.Errorf("%w: %w", cause.ErrOvertaken, err.Cause)
 	}
-	switch {
-	case !h.Since.IsZero():
-		return &cause.Tried{Where: h.Site.String(), For: max(0, began.Add(took).Sub(h.Since)), Tries: h.Tries, Took: took, Err: err}
-	case h.Tries > 1:
-		return &cause.Tried{Tries: h.Tries, Took: took, Err: err}
+	tried := &cause.Tried{Tries: h.Tries, Took: took, Err: err.Cause}
+	if !h.Since.IsZero() {
+		tried.Where, tried.For = h.Site.String(), max(0, began.Add(took).Sub(h.Since))
 	}
-	return err
+	if tried.Where != "" || h.Tries > 1 {
+		err.Cause = tried
+	}
 }
 
 // outcome returns what became of the command, whose last try ended with the reply or the

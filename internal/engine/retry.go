@@ -19,7 +19,6 @@ import (
 // while others are in flight. All commands of a slot that are in flight are in
 // one trip, unless ASK has sent some of its keys elsewhere: then all on one key are.
 type retry struct {
-	ctx       context.Context // of the call
 	client    *Client
 	request   *Request
 	execution *execution
@@ -43,7 +42,7 @@ type retry struct {
 
 // run judges and sends until nothing is left that may be sent again.
 func (x *retry) run(ctx context.Context) {
-	x.begin(ctx)
+	x.begin()
 	defer func() { x.request.took = time.Since(x.request.began) }()
 	for !x.execution.abandoned && ctx.Err() == nil { // else the outcomes stand
 		x.judgeEnded()
@@ -63,9 +62,8 @@ func (x *retry) run(ctx context.Context) {
 }
 
 // begin notes which commands travel on which trip.
-func (x *retry) begin(ctx context.Context) {
+func (x *retry) begin() {
 	r := x.request
-	x.ctx = ctx
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
 	x.sent = r.began
