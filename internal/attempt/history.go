@@ -1,10 +1,26 @@
+// Package attempt decides what happens next to a command that was sent. It is pure: it
+// holds no lock, timer or goroutine, and does no I/O.
+//
+//   - A [Step] is the decision: the command has run, stands, or is sent again now or later.
+//   - [History.Next] is the one rule for retries. The window of a command begins with its own
+//     first failure. A command that meets a refusal older than the window is not sent again.
+//     [Backoff] says when a retry is due.
+//   - [Order] is the one rule for order. Commands of one slot take effect in their order or not
+//     at all, and an EXPIRE stays behind the command on its key.
+//   - An [Unknown] outcome is that of a command that may have run in a try without a reply. Only
+//     a reply that is about the command ends it.
+//
+// Package fate says what an error reply proves; this package says what follows from it.
 package attempt
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
 const (
@@ -130,3 +146,30 @@ func Backoff(n int, left time.Duration) time.Duration {
 	limit := min(minBackoff<<min(n-1, 20), MaxBackoff)
 	return rand.N(min(limit, max(left, minBackoff))) + 1
 }
+
+// A Step is what happens next to a command that was sent.
+type Step uint8
+
+// The steps.
+const (
+	Ran          Step = iota // it has run, or may have: the outcome stands
+	Stands                   // it has not run, and is not sent again
+	Follow                   // MOVED: it is sent at once to another node; NOSCRIPT: to the same node
+	Ask                      // ASK: the same, but only for its keys
+	OtherReplica             // it is sent at once to another replica, or to the primary
+	Retry                    // it is sent again after a backoff
+)
+
+// Again tells whether the command is sent again.
+func (s Step) Again() bool { return s > Stands }
+
+// Stale tells whether a connection has to be replaced because of an error reply with the fate
+// f. It has to be if its address leads to another server now, if its login has ended, as with a
+// token that has expired, or if it is meant for a primary and the server is a replica. The error
+// of a script may be the only sign of that.
+func Stale(f fate.Fate, text []byte, replica bool) bool {
+	return f == fate.Itself || f == fate.Login && bytes.HasPrefix(text, noAuth) ||
+		!replica && (f == fate.ReadOnly || fate.SaysReplica(text))
+}
+
+var noAuth = []byte("NOAUTH ")

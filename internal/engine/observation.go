@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -227,4 +230,132 @@ func outcomeOfAction(err error) (o string, code string) {
 		return "error", wire.ErrorCode([]byte(said))
 	}
 	return "error", ""
+}
+
+// A tracer tells a program's trace of requests and of their groups. A panic in the trace is logged.
+type tracer struct {
+	trace *redislanes.Trace    // may be nil
+	asked bool                 // for requests, or for their groups; else none is timed
+	now   func() time.Duration // what their times are taken from
+	log   *guard.Log
+}
+
+func newTracer(t *redislanes.Trace, log *guard.Log) tracer {
+	asked := t != nil && (t.BeginRequest != nil || t.EndRequest != nil || t.BeginGroup != nil || t.EndGroup != nil)
+	return tracer{trace: t, asked: asked, now: wire.Now, log: log}
+}
+
+// begin calls a function of the trace, which may be nil, that begins something. It
+// returns the context that what follows is given.
+func begin[S any](t *tracer, name string, f func(context.Context, S) context.Context, ctx context.Context, s S) context.Context {
+	if f == nil {
+		return ctx
+	}
+	next := ctx
+	t.log.Call(name, func() { next = f(ctx, s) })
+	if next == nil {
+		return ctx
+	}
+	return next
+}
+
+// end calls a function of the trace, which may be nil, that ends something.
+func end[S, I any](t *tracer, name string, f func(context.Context, S, I), ctx context.Context, s S, info I) {
+	if f != nil {
+		t.log.Call(name, func() { f(ctx, s, info) })
+	}
+}
+
+// CallUser calls a function of the program. A panic in it is logged.
+func (c *Client) CallUser(name string, f func()) { c.log.Call(name, f) }
+
+// tellPool tells the trace that a pool is opened, or that it is closed. It returns what the trace knows the
+// pool by, nil without a trace.
+func (c *Client) tellPool(info *redislanes.PoolInfo, opened bool) *redislanes.PoolInfo {
+	t := c.cfg.Trace
+	if t == nil {
+		return nil
+	}
+	name, f := "Trace.PoolClosed", t.PoolClosed
+	if opened {
+		info.Kind = c.cfg.Pool.WithDefaults(false).Kind
+		name, f = "Trace.PoolOpened", t.PoolOpened
+	}
+	if f != nil {
+		c.log.Call(name, func() { f(info) })
+	}
+	return info
+}
+
+// Names of commands for traces. They are looked up when a trace asks for
+// them, since most do not.
+
+// CommandName returns the name of the request's commands, "" if they have several.
+func (r *Request) CommandName() string {
+	var n naming
+	commands := r.bounds
+	if len(r.parts) > 0 {
+		commands = r.parts
+	}
+	for _, b := range commands {
+		n.add(r.arena[b.from:b.to])
+	}
+	return n.name()
+}
+
+// CommandName returns the name of the group's commands, "" if they have several.
+func (t *trip) CommandName() string {
+	if t.of == nil {
+		return "" // asked too late
+	}
+	var n naming
+	for encoded := range t.Each(t.of.arena) {
+		n.add(encoded)
+	}
+	return n.name()
+}
+
+// A naming finds the name that all commands have, beside ASKING. It does not allocate, as it
+// would behind an iterator that is passed on.
+type naming struct {
+	first, called []byte // the first command, and its name
+	several       bool
+}
+
+// add notes a command.
+func (n *naming) add(encoded []byte) {
+	name, _ := resp.Argument(encoded, 0)
+	switch {
+	case string(name) == "ASKING":
+	case n.first == nil:
+		n.first, n.called = encoded, name
+	case !bytes.EqualFold(name, n.called):
+		n.several = true
+	}
+}
+
+// name returns the name; "" if there are several.
+func (n *naming) name() string {
+	if n.several {
+		return ""
+	}
+	return nameOf(n.first)
+}
+
+// nameOf returns the command's name. One that is not in the table and does not look
+// like a name may be an argument at the wrong place, which traces must not show.
+func nameOf(encoded []byte) string {
+	if len(encoded) == 0 {
+		return ""
+	}
+	cmd := command.Of(encoded)
+	name := cmd.Name()
+	if !cmd.Known() && (len(name) > maxShownName || bytes.ContainsFunc([]byte(name), notOfNames)) {
+		return ""
+	}
+	return name
+}
+
+func notOfNames(r rune) bool {
+	return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 }

@@ -1,3 +1,4 @@
+// Package gate counts the calls that are inside of something that can be closed.
 package gate
 
 import (
