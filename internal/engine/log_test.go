@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A logbook keeps the lines of a log, without their times.
@@ -96,51 +94,31 @@ func TestLogOfRefreshes(t *testing.T) {
 	})
 }
 
-// TestLogOfMoves: a map with other owners is one line, however many there are.
+// TestLogOfMoves: a map with other owners is one line, however many there are, and one in five seconds.
 func TestLogOfMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
 		c := newClient(Config{}.withDefaults(), []string{"a:1"})
 		c.log = book.log
-		nodes := make([]*node, 20)
-		for i := range nodes {
-			nodes[i] = &node{addr: fmt.Sprintf("n:%02d", i)}
-		}
-		use := func(owner func(slot int) int) []string {
+		nodes := []*node{{addr: "a:1"}, {addr: "b:1"}}
+		use := func(moved int) []string { // the first slots are those of the second node
 			m := &topology{Nodes: nodes}
-			for slot := range m.Owner {
-				m.Owner[slot] = slots.NoOwner
-				if i := owner(slot); i >= 0 {
-					m.Owner[slot] = uint16(i)
-				}
+			for slot := range moved {
+				m.Owner[slot] = 1
 			}
 			c.topology.Store(m)
 			c.refresher.noteChanges()
 			return book.lines()
 		}
-		at := func(i int) func(int) int { return func(int) int { return i } }
-		require.Empty(t, use(at(0)), "the first map")
-		require.Empty(t, use(at(0)))
-		require.Equal(t, []string{`level=INFO msg="slots moved" slots=102`}, use(func(slot int) int {
-			switch {
-			case slot < 100:
-				return 1
-			case slot < 102:
-				return -1
-			}
-			return 0
-		}))
-		for i := range 20 { // one slot after the other, for four seconds
+		require.Empty(t, use(0), "the first map")
+		require.Empty(t, use(0))
+		require.Equal(t, []string{`level=INFO msg="slots moved" slots=102`}, use(102))
+		for i := range 20 {
 			time.Sleep(200 * time.Millisecond)
-			require.Empty(t, use(func(slot int) int { return min(slot/(i+1), 1) }), "one line in five seconds")
+			require.Empty(t, use(103+i))
 		}
-		require.Empty(t, use(at(2)))
-		time.Sleep(time.Second)
-		require.Contains(t, use(at(3))[0], "slots moved")
 		time.Sleep(5 * time.Second)
-		lines := use(func(slot int) int { return slot % 20 })
-		require.Len(t, lines, 1)
-		require.Contains(t, lines[0], "slots moved")
+		require.Equal(t, []string{`level=INFO msg="slots moved" slots=21`}, use(123))
 		c.cancel()
 	})
 }
