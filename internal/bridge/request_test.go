@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 // dial connects to addr, and closes the lane when the test ends.
 func dial(t testing.TB, d lanes.Dialer, addr string) laneConn {
 	t.Helper()
-	l, err := wire.DialFor(t.Context(), d, wire.Purpose{}, addr)
+	l, err := wire.DialFor(t.Context(), d, wire.Purpose{}, addr, wire.Owner{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return laneConn{l}

@@ -73,7 +73,7 @@ var (
 )
 
 // Exhausted returns [redislanes.ErrExhausted] with the limit that was reached, such as "10 connections in use",
-// "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)".
+// "4096 callers waiting" or "1024 batches in flight on every lane, or 8388608 bytes queued".
 func Exhausted(limit string) error {
 	return &refusal{"pool exhausted: " + limit + "; raise the limit, or shed load", redislanes.ErrExhausted}
 }

@@ -23,9 +23,6 @@ func Late(reply time.Duration) bool { return reply > slowLeast }
 // Slow reports whether the connection was much slower than the best one at the last look.
 func (c *Conn) Slow() bool { return !c.slow.IsZero() }
 
-// Known reports whether the connection has a reply time to be compared with.
-func (c *Conn) Known() bool { return c.known }
-
 // Silence returns how long no byte has arrived at the last look although a reply is due.
 func (s *Server) Silence(c *Conn) time.Duration {
 	if c.waits.IsZero() {

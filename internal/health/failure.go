@@ -23,33 +23,39 @@ type Failure struct {
 func (s *Server) Failure() Failure { return s.failure }
 
 // Against reports whether there is evidence against the server.
-func (s *Server) Against() bool { return s.state != Up || s.failures > 0 }
+func (s *Server) Against() bool { return s.state != Up || s.failure.Err != nil }
 
 // Failed notes that a dial has failed. conns is the number of connections, without those that wait for
 // data. The server is down if conns and dials are 0.
 func (s *Server) Failed(now time.Time, f Failure, conns, dials int) {
-	s.failures++
-	s.failure = f
+	s.count(f)
 	if conns+dials == 0 {
 		s.lose(now, f.Err)
 	}
 }
 
-// Dialled notes that a connection was had.
+func (s *Server) count(f Failure) {
+	s.failures++
+	s.joined, s.failure = time.Time{}, f
+}
+
+// Dialled notes that a connection was had. Dials that failed before are no reason to space the next ones.
 func (s *Server) Dialled(now time.Time) {
-	s.forget()
 	s.Heard(now)
-	s.state = Up
-	if s.young > 0 && s.joined.IsZero() {
+	if s.failures > 0 && s.joined.IsZero() {
 		s.joined = now
 	}
+	if s.failure.Err != nil {
+		s.failures = min(s.failures, SparedYoung)
+	}
+	s.state, s.failure = Up, Failure{}
 }
 
 // Unwanted says that nobody wants another connection. Earlier failures then say nothing about
 // later dials.
 func (s *Server) Unwanted() {
 	if s.state != Down {
-		s.forget()
+		s.failures, s.failure = 0, Failure{}
 	}
 }
 
@@ -60,22 +66,18 @@ func (s *Server) Returned() {
 	}
 }
 
-func (s *Server) forget() { s.failures, s.failure = 0, Failure{} }
-
 // DiedYoung counts a connection that was closed before it reached Youth, though not by the pool or
 // its user. The next ones have to prove themselves: a server that evicts its clients, or a balancer
 // without a server behind it, completes the handshake and hangs up.
 func (s *Server) DiedYoung(now time.Time) {
 	s.grownUp(now)
-	s.young++
-	s.joined = time.Time{}
+	s.count(s.failure)
 }
 
-// grownUp ends the row of connections that died young if one has joined since and reached
-// Youth before another one died.
+// grownUp ends the row of failures if a connection has joined since and reached Youth before another one died.
 func (s *Server) grownUp(now time.Time) {
 	if !s.joined.IsZero() && now.Sub(s.joined) >= Youth {
-		s.young, s.joined = 0, time.Time{}
+		s.failures, s.joined = 0, time.Time{}
 	}
 }
 
@@ -85,8 +87,7 @@ func (s *Server) grownUp(now time.Time) {
 func (s *Server) Lost(now time.Time, stalled bool, err error, conns int) {
 	switch {
 	case stalled:
-		s.failures++
-		s.failure = Failure{Err: err}
+		s.count(Failure{Err: err})
 	case s.failure.Err != nil:
 		err = s.failure.Err // why it cannot be dialled says more than how a connection ended
 	}
@@ -96,7 +97,7 @@ func (s *Server) Lost(now time.Time, stalled bool, err error, conns int) {
 }
 
 // Spaced reports whether dials are to be spaced although they succeed.
-func (s *Server) Spaced() bool { return s.young > SparedYoung }
+func (s *Server) Spaced() bool { return s.failures > SparedYoung }
 
 // Dials returns how many dials may be out at a time. While there is evidence against the
 // server, one asks whether it is back.
@@ -111,28 +112,25 @@ func (s *Server) Dials() int {
 // it.
 func (s *Server) MustProve(now time.Time) bool {
 	s.grownUp(now)
-	return s.failures+s.young > 0
+	return s.failures > 0
 }
 
 // Backoff returns the bounds of the random time until the next dial. The upper bound is
-// MinBackoff, doubled for every failure in a row but the first, and for every connection that
-// died young. While the server is down, it is at most half of the time that it has been down.
+// MinBackoff, doubled for every failure in a row but the first. While the server is down, it is at
+// most half of the time that it has been down.
 // A server that is there and says that it is busy is asked again within PassingBackoff. One that
 // refuses for good, because of a wrong password, is asked slowly. Source: M. Brooker, "Exponential
 // Backoff and Jitter", AWS Architecture Blog, 2015.
 func (s *Server) Backoff(now time.Time) (least, most time.Duration) {
-	if s.failure.Kind == ForGood {
-		return s.MaxBackoff / 2, s.MaxBackoff
+	most = min(MinBackoff<<min(max(s.failures-1, 0), 10), MaxBackoff)
+	if s.state == Down {
+		most = min(most, max(MinBackoff, now.Sub(s.since)/2))
 	}
-	most = s.MinBackoff
-	for i := 1; i < s.failures+max(0, s.young-SparedYoung) && most < s.MaxBackoff; i++ {
-		most += min(most, s.MaxBackoff-most) // doubled without an overflow
+	switch s.failure.Kind {
+	case ForGood:
+		return MaxBackoff / 2, MaxBackoff
+	case Passing:
+		most = min(most, PassingBackoff)
 	}
-	if s.state == Down && s.young == 0 {
-		most = min(most, max(s.MinBackoff, now.Sub(s.since)/2))
-	}
-	if s.failure.Kind == Passing {
-		most = min(most, max(s.MinBackoff, PassingBackoff))
-	}
-	return 0, min(most, s.MaxBackoff)
+	return 0, most
 }

@@ -36,6 +36,10 @@ const (
 	// spaced: a restart of a server, or CLIENT KILL, is no lasting fault.
 	SparedYoung = 8
 
+	// MinBackoff and MaxBackoff bound the time between dials that fail.
+	MinBackoff = 10 * time.Millisecond
+	MaxBackoff = time.Second
+
 	// PassingBackoff is the longest wait for a server that answers dials and refuses them for a
 	// moment. It costs that server a connection and a few commands, one dial at a time.
 	PassingBackoff = 100 * time.Millisecond
@@ -43,7 +47,6 @@ const (
 
 // Limits are the settings of a pool that are about its server's health.
 type Limits struct {
-	SuspectAfter           time.Duration // silence of the server after which it is asked, and the time for its answer
-	StallTimeout           time.Duration // silence of the server, and slowness of a connection, after which connections are closed
-	MinBackoff, MaxBackoff time.Duration // between dials
+	SuspectAfter time.Duration // silence of the server after which it is asked, and the time for its answer
+	StallTimeout time.Duration // silence of the server, and slowness of a connection, after which connections are closed
 }

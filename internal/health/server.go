@@ -44,11 +44,9 @@ type Server struct {
 	queued  time.Time     // since when callers have waited without a connection; zero: none do
 	usual   time.Duration // its shortest usual reply time; 0: unknown
 
-	failures int // in a row: dials, proofs, stalls
-	failure  Failure
-
-	young  int       // connections in a row that were of use and died young
-	joined time.Time // when the first connection joined after the last of these; zero: none has
+	failures int       // in a row: dials, proofs, stalls, and connections that died young
+	joined   time.Time // when the first connection joined after the last of these; zero: none has
+	failure  Failure   // why a dial has failed, since one succeeded
 }
 
 // New returns what is known at the beginning: nothing.

@@ -135,12 +135,3 @@ func TestAgedStayWhileNoneCanBeHad(t *testing.T) {
 		consistent(t, p)
 	})
 }
-
-// TestMaxAgeOfNothing: by default, connections stay.
-func TestMaxAgeOfNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Fixed{Size: 2}, time.Millisecond)
-		time.Sleep(2 * time.Hour)
-		require.EqualValues(t, 2, w.figures().Dials)
-	})
-}

@@ -23,7 +23,7 @@ func TestLanesAreBoundedByBytes(t *testing.T) {
 	const callers, size = 60, 256 << 10
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	quiet := Options{SuspectAfter: time.Minute, StallTimeout: time.Minute, PingEvery: -1}
+	quiet := Options{SuspectAfter: time.Minute, StallTimeout: time.Minute}
 	p, err := New(Laned{Lanes: 1, MaxQueuedBytes: 4 * size, Options: quiet}, lanes.Dialer{NetDial: dialSmall}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	defer p.Close()

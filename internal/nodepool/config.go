@@ -1,9 +1,11 @@
 package nodepool
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -20,13 +22,11 @@ type Settings struct {
 	MaxDedicated int
 	SlowLanes    int // for batches that are marked as slow; negative: they travel with the others
 
-	MaxWaiters             int
-	FailFast               bool
-	SuspectAfter           time.Duration
-	StallTimeout           time.Duration
-	PingEvery              time.Duration // negative: never
-	MaxAge                 time.Duration
-	MinBackoff, MaxBackoff time.Duration
+	MaxWaiters   int
+	FailFast     bool
+	SuspectAfter time.Duration
+	StallTimeout time.Duration
+	MaxAge       time.Duration
 
 	Trace  *redislanes.Trace    // nil: nobody is told
 	Traced *redislanes.PoolInfo // what Trace knows the pool by
@@ -50,51 +50,34 @@ const (
 )
 
 // WithDefaults returns the settings with a value in every field. The default size
-// depends on whether the server is a node of a cluster.
+// depends on whether the server is a node of a cluster. Lanes are shared, so their number does not.
 func (s Settings) WithDefaults(inCluster bool) Settings {
 	size := DefaultSingleSize
 	if inCluster {
 		size = DefaultSize
 	}
-	orDefault(&s.Kind, KindLaned)
+	s.Kind = cmp.Or(s.Kind, KindLaned)
 	switch s.Kind {
 	case KindFixed:
-		orDefault(&s.Max, size)
+		s.Max = cmp.Or(s.Max, size)
 		s.Min, s.MaxInFlight = s.Max, 1
 	case KindAdaptive:
-		orDefault(&s.Min, 1)
-		orDefault(&s.Max, max(size, s.Min))
+		s.Min = cmp.Or(s.Min, 1)
+		s.Max = cmp.Or(s.Max, max(size, s.Min))
 		s.MaxInFlight = 1
 	case KindLaned:
-		s = s.withLanes()
+		s.Max = cmp.Or(s.Max, defaultLanes)
+		s.Min = s.Max
+		s.MaxInFlight = cmp.Or(s.MaxInFlight, defaultMaxInFlight)
+		s.MaxQueued = cmp.Or(s.MaxQueued, defaultMaxQueuedBytes)
+		s.MaxDedicated = cmp.Or(s.MaxDedicated, DefaultSize)
+		s.SlowLanes = cmp.Or(s.SlowLanes, defaultSlowLanes)
 	}
-	orDefault(&s.IdleTimeout, defaultIdleTimeout)
-	orDefault(&s.MaxWaiters, defaultMaxWaiters)
-	orDefault(&s.StallTimeout, defaultStallTimeout)
-	orDefault(&s.SuspectAfter, min(defaultSuspectAfter, s.StallTimeout))
-	orDefault(&s.PingEvery, defaultPingEvery)
-	orDefault(&s.MinBackoff, defaultMinBackoff)
-	orDefault(&s.MaxBackoff, max(defaultMaxBackoff, s.MinBackoff))
+	s.IdleTimeout = cmp.Or(s.IdleTimeout, defaultIdleTimeout)
+	s.MaxWaiters = cmp.Or(s.MaxWaiters, defaultMaxWaiters)
+	s.StallTimeout = cmp.Or(s.StallTimeout, defaultStallTimeout)
+	s.SuspectAfter = cmp.Or(s.SuspectAfter, min(defaultSuspectAfter, s.StallTimeout))
 	return s
-}
-
-// withLanes has the defaults of a laned pool. Lanes are shared, so that their number
-// does not depend on where the server is.
-func (s Settings) withLanes() Settings {
-	orDefault(&s.Max, defaultLanes)
-	s.Min = s.Max
-	orDefault(&s.MaxInFlight, defaultMaxInFlight)
-	orDefault(&s.MaxQueued, defaultMaxQueuedBytes)
-	orDefault(&s.MaxDedicated, DefaultSize)
-	orDefault(&s.SlowLanes, defaultSlowLanes)
-	return s
-}
-
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // HasSlowLanes reports whether pools with these settings have lanes for batches
@@ -113,3 +96,60 @@ func (s Settings) dedicatedSettings() Settings {
 	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindDedicated, 0, s.MaxDedicated, 1, 0
 	return s
 }
+
+// LeastSuspectAfter is the least SuspectAfter and StallTimeout: a pool looks twice in that time.
+const LeastSuspectAfter = 2 * health.LookEvery
+
+// The most connections to each server, unless they are set.
+const (
+	DefaultSize       = 50 // to each node of a cluster
+	DefaultSingleSize = 10 // to a server that stands alone
+)
+
+// The other defaults of Settings. Package pool says what each bounds.
+const (
+	defaultLanes          = 4
+	defaultSlowLanes      = 2
+	defaultMaxInFlight    = 1024
+	defaultMaxQueuedBytes = 8 << 20
+	defaultMaxWaiters     = 1 << 16
+	defaultIdleTimeout    = 10 * time.Second
+	defaultStallTimeout   = 3 * time.Second
+	defaultSuspectAfter   = 500 * time.Millisecond
+)
+
+// The times of the package.
+const (
+	// quietTime is how long a connection is idle before its background goroutine listens on
+	// it for the server's hanging up. Until then the next request notices it.
+	quietTime = time.Second
+
+	// pingEvery is after how long without a byte an idle connection is asked by a PING.
+	pingEvery = 10 * time.Second
+
+	// renewPause is the least time between two renewals of all connections, so that many
+	// callers with the same complaint cause one.
+	renewPause = time.Second
+)
+
+// The counts of the package.
+const (
+	// The saturations, in percent, at which a pool changes its size, see control.
+	growAbove   = 90 // at more than this, or when callers wait, the pool grows
+	growTo      = 75 // to a size at which the saturation is this
+	shrinkBelow = 30 // at less than this for the quiet time, it shrinks
+
+	// maxServed bounds how many batches that wait are dispatched with one write on each lane,
+	// and one hold of the lock.
+	maxServed = 64
+
+	// largeBatch is from how many bytes on a batch travels on the lanes for slow commands. Smaller
+	// ones are written and taken by the server in less than a millisecond.
+	largeBatch = 256 << 10
+
+	// besidePing is how many batches a connection of one caller may have in flight: that
+	// caller's and a PING. A connection that is pinged is not busy for callers, and
+	// the stack of idle connections gives each to one caller at a time. Otherwise FailFast
+	// would refuse callers when all idle connections are pinged at once.
+	besidePing = 2
+)

@@ -19,6 +19,7 @@ import (
 // It is for one goroutine at a time. Nothing breaks if several use it, but a
 // connection on which commands were under way at the same time gets no other user.
 type Dedicated struct {
+	from   *exclusiveAccess
 	member *member
 
 	mu       sync.Mutex // guards what follows; never held across I/O
@@ -26,8 +27,6 @@ type Dedicated struct {
 	underWay int // requests that wait for replies
 	usage    usage
 }
-
-func newDedicated(m *member) *Dedicated { return &Dedicated{member: m} }
 
 // Return gives the connection back. From then on c is of no use: what is sent
 // over it fails with [cause.ErrReturned], and returning it again does nothing. The
@@ -42,7 +41,7 @@ func (c *Dedicated) Return() {
 	c.mu.Unlock()
 	if !again {
 		c.member.quietUntil.Store(nil)
-		c.member.pool.takeBack(c.member, clean)
+		c.from.takeBack(c.member, clean)
 	}
 }
 
@@ -141,17 +140,6 @@ func waitOf(commands []command.Command) (wait time.Duration) {
 	return wait
 }
 
-// waitsLocked reports whether batches are in flight whose replies are due.
-func (m *member) waitsLocked() bool {
-	return m.lane.InFlight() > 0 && (m.state != dedicated || !m.mayBeQuiet())
-}
-
-// mayBeQuiet reports whether its user may be waiting for data.
-func (m *member) mayBeQuiet() bool {
-	until := m.quietUntil.Load()
-	return until != nil && time.Now().Before(*until)
-}
-
 var _ wire.Submitter = (*member)(nil)
 
 // Submit is part of wire.Submitter, for the user of a dedicated connection.
@@ -174,7 +162,7 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) {
 	c.underWay--
 	for i, sent := range commands {
 		reply, err := batch.Reply(i)
-		if notSent(err) {
+		if errors.Is(err, redislanes.ErrNotSent) {
 			return
 		}
 		c.usage.note(sent, reply)
@@ -188,8 +176,6 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) {
 func (c *Dedicated) cleanLocked() bool {
 	return c.underWay == 0 && !c.usage.open && !c.usage.changed
 }
-
-func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }
 
 // usage is what the commands of one user have done to a connection. The zero value is a
 // connection as its user got it. Most users send plain commands or whole transactions.

@@ -240,23 +240,6 @@ func TestReturnBesideUse(t *testing.T) {
 	until(t, "none is dedicated", func() bool { return p.figures().Dedicated == 0 })
 }
 
-// TestContextThatHasEndedLeavesADedicatedConnectionClean: nothing was sent, so there
-// is no reason to close it.
-func TestContextThatHasEndedLeavesADedicatedConnectionClean(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Fixed{Size: 1}, server)
-	c, err := p.Dedicate(within(t, 10*time.Second))
-	require.NoError(t, err)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = say(ended, c, "MULTI")
-	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	c.Return()
-	require.Equal(t, "", get(t, p, "k"))
-	require.EqualValues(t, 1, p.figures().Dials)
-}
-
 // TestUnansweredCommandsAreRefused: on a dedicated connection they would wait for a
 // reply until the context's end, or get replies that belong to no command.
 func TestUnansweredCommandsAreRefused(t *testing.T) {
@@ -276,39 +259,6 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))
 	require.EqualValues(t, 1, p.figures().Dials, "the connection is as it was")
-}
-
-// TestDoDedicatesToWhatBlocks: BLMOVE and its like, which radix takes for commands that
-// may share a connection, hold up nobody.
-func TestDoDedicatesToWhatBlocks(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Laned{Lanes: 1}, server)
-	ctx := within(t, 20*time.Second)
-	push, add := []string{"RPUSH", "list", "v"}, []string{"ZADD", "zset", "1", "v"}
-	for _, test := range []struct{ command, unblock []string }{
-		{[]string{"BLMOVE", "list", "to", "LEFT", "RIGHT", "0"}, push},
-		{[]string{"BLMPOP", "0", "1", "list", "LEFT"}, push},
-		{[]string{"BZMPOP", "0", "1", "zset", "MIN"}, add},
-	} {
-		t.Run(test.command[0], func(t *testing.T) {
-			if known, err := server.Nodes()[0].Knows(ctx, test.command[0]); err != nil || !known {
-				require.NoError(t, err)
-				require.Less(t, server.Major(), 7)
-				return
-			}
-			done := make(chan error, 1)
-			go func() { done <- p.Do(ctx, radix.Cmd(nil, test.command[0], test.command[1:]...)) }()
-			until(t, "the command blocks", func() bool {
-				var info string
-				require.NoError(t, p.Do(ctx, radix.Cmd(&info, "INFO", "clients")))
-				return strings.Contains(info, "blocked_clients:1\r\n")
-			})
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "GET", "text")), "the only lane answers")
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, test.unblock[0], test.unblock[1:]...)))
-			require.NoError(t, <-done)
-		})
-	}
 }
 
 // TestDoRefusesWhatChangesAConnection: what gets no reply, or changes what the

@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"context"
 	"slices"
 
 	"github.com/redislanes/redislanes/internal/wire"
@@ -28,7 +29,7 @@ func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 		a.mu.UnlockFor(b)                      // calls users' functions: b must not wait for them on a lane
 		a.mu.Lock()
 	}
-	err := a.waitLocked(&waiter{batch: b})
+	err := a.waitLocked(&waiter{batch: b}, false)
 	a.mu.UnlockFor(b)
 	if err != nil {
 		b.Fail(a.addr, err)
@@ -84,14 +85,14 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.leaveLocked(m, m.leaveWhy, false)
 		return
 	}
-	w := a.queue.fast.first()
+	w := a.queue.fast.head
 	if w == nil || a.waitsForOthersLocked(m) {
 		m.becomeLocked(isIdle)
 		a.idle = append(a.idle, m)
 		return
 	}
 	if w.batch == nil && m.lane.Usable() {
-		a.removeLocked(w)
+		a.queue.remove(w)
 		m.becomeLocked(dedicated)
 		w.given <- dedicateResult{member: m}
 		return
@@ -100,12 +101,12 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.leaveLocked(m, wire.ErrClosed, true)
 		return
 	}
-	a.removeLocked(w)
+	a.queue.remove(w)
 	m.becomeLocked(busy)
 }
 
 func (a *exclusiveAccess) withdrawLocked(m *member) {
-	if a.closed { // all of them leave, and none needs to be found
+	if a.closed() { // all of them leave, and none needs to be found
 		a.idle = nil
 		return
 	}
@@ -140,3 +141,72 @@ func (a *exclusiveAccess) changedLocked() {
 
 // Each connection looks for a waiter when it becomes free.
 func (a *exclusiveAccess) dispatch() {}
+
+// dedicate waits for a connection. It is its user's until it is returned.
+func (a *exclusiveAccess) dedicate(ctx context.Context) (*Dedicated, error) {
+	m, w, err := a.takeOrWait()
+	if err != nil {
+		return nil, wire.NotSent(a.addr, err)
+	}
+	if m != nil {
+		return &Dedicated{from: a, member: m}, nil
+	}
+	select {
+	case r := <-w.given:
+		if r.err != nil {
+			return nil, r.err
+		}
+		return &Dedicated{from: a, member: r.member}, nil
+	case <-ctx.Done():
+		return nil, wire.NotSent(a.addr, a.leaveQueue(w, ctx.Err()))
+	}
+}
+
+func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for m := a.popLocked(); m != nil; m = a.popLocked() {
+		if m.lane.Usable() {
+			m.becomeLocked(dedicated)
+			return m, nil, nil
+		}
+		a.leaveLocked(m, wire.ErrClosed, true) // it has failed, and its event is on the way
+	}
+	w := &waiter{given: make(chan dedicateResult, 1)}
+	return nil, w, a.waitLocked(w, false)
+}
+
+// leaveQueue takes w out of the queue; a connection that it was given in the
+// last moment goes to the next one. It returns cause, with what w waited for.
+func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
+	a.mu.Lock()
+	if w.in != nil {
+		cause = a.waitErrorLocked(w, cause)
+		a.queue.remove(w)
+		a.mu.Unlock()
+		return cause
+	}
+	a.mu.Unlock()
+	if r := <-w.given; r.member != nil {
+		a.takeBack(r.member, true)
+	}
+	return cause
+}
+
+// takeBack takes back a dedicated connection. One that is not clean, as its user got it, is closed.
+func (a *exclusiveAccess) takeBack(m *member, clean bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case m.state != dedicated: // it was closed meanwhile
+	case !clean:
+		a.leaveLocked(m, errUnclean, true)
+	default:
+		m.startLocked()
+		if m.leaveWhy == nil && m.lane.Err() == nil { // the server serves, although it may refuse dials
+			a.health.Returned()
+			a.settleLocked()
+		}
+		a.offerLocked(m)
+	}
+}

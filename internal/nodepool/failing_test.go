@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,77 +17,9 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
-
-// TestServerComesBack kills the server and starts it again.
-func TestServerComesBack(t *testing.T) {
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := servers.StartServer(t, servers.Options{})
-			p := open(t, kind, server)
-			ctx := within(t, 20*time.Second)
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-			require.NoError(t, server.Nodes()[0].Kill())
-			until(t, "all connections are closed", func() bool { return p.figures().Open == 0 })
-			until(t, "the cause is told", func() bool { // the first dials may be cut off in their handshake
-				err := p.Do(ctx, radix.Cmd(nil, "PING"))
-				require.ErrorIs(t, err, redislanes.ErrNotSent)
-				require.ErrorContains(t, err, p.Address())
-				return strings.Contains(err.Error(), "connection refused")
-			})
-
-			require.NoError(t, server.Nodes()[0].Restart(ctx))
-			until(t, "it is connected again", func() bool { return p.Do(ctx, radix.Cmd(nil, "PING")) == nil })
-			s := p.figures()
-			require.Positive(t, s.DialErrors)
-		})
-	}
-}
-
-// hangsUp returns the address of a server that hangs up on everybody.
-func hangsUp(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.Close()
-		}
-	}()
-	return l.Addr().String()
-}
-
-// TestStalledServerIsGivenUp: without a deadline, too, a call ends.
-func TestStalledServerIsGivenUp(t *testing.T) {
-	o := Options{StallTimeout: 100 * time.Millisecond}
-	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2, Options: o}, "laned": Laned{Lanes: 2, Options: o}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := servers.StartServer(t, servers.Options{})
-			p := open(t, kind, server)
-			require.NoError(t, p.Do(context.Background(), radix.Cmd(nil, "PING")))
-			node := server.Nodes()[0]
-			require.NoError(t, node.Pause())
-			defer func() { _ = node.Resume() }()
-			err := p.Do(within(t, 20*time.Second), radix.Cmd(nil, "INCR", "k"))
-			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
-			require.ErrorIs(t, err, cause.ErrStalled)
-			until(t, "it is counted, which callers do not wait for", func() bool { return p.figures().Closes["stalled"] > 0 })
-			require.NoError(t, node.Resume())
-			until(t, "it works again", func() bool {
-				return p.Do(within(t, time.Second), radix.Cmd(nil, "PING")) == nil
-			})
-		})
-	}
-}
 
 // TestServerHangsUpOnIdleConnections: a connection that the server closed is
 // replaced before somebody's command is lost on it.
@@ -148,38 +79,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 	}
 }
 
-// TestLeavingWhileTheServerFails lets callers reach their deadlines at the same
-// time as the pool ends those who wait, because dials fail. Each call must end
-// once, and the race detector must be content.
-func TestLeavingWhileTheServerFails(t *testing.T) {
-	t.Parallel()
-	addr := hangsUp(t)
-	for name, options := range map[string]Config{
-		"fixed": Fixed{Size: 2, Options: Options{MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}},
-		"laned": Laned{Lanes: 2, Options: Options{MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}},
-	} {
-		p, err := New(options, lanes.Dialer{}, addr, nil)
-		require.NoError(t, err, name)
-		var callers sync.WaitGroup
-		for range 20 {
-			callers.Go(func() {
-				for range 100 {
-					ctx, cancel := context.WithTimeout(t.Context(), 500*time.Microsecond)
-					err := p.Do(ctx, radix.Cmd(nil, "PING"))
-					cancel()
-					if !errors.Is(err, redislanes.ErrNotSent) {
-						t.Errorf("got %v, want ErrNotSent", err)
-						return
-					}
-				}
-			})
-		}
-		callers.Wait()
-		require.NoError(t, p.Close())
-	}
-}
-
-var impatient = Options{StallTimeout: 100 * time.Millisecond, PingEvery: 50 * time.Millisecond}
+var impatient = Options{StallTimeout: 100 * time.Millisecond}
 
 var impatientKinds = map[string]Config{
 	"fixed":    Fixed{Size: 3, Options: impatient},
@@ -222,20 +122,6 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 			require.EqualValues(t, 1, p.figures().Downs)
 		})
 	}
-}
-
-// TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
-func TestDownErrorKeepsItsText(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{server: &server{addr: "h:1"}, health: health.New(health.Limits{})}
-		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
-		time.Sleep(time.Second)
-		err := p.downErrorLocked()
-		require.EqualError(t, err, "server down for 1.0 s: no answer within the stall timeout")
-		text := err.Error()
-		time.Sleep(time.Minute)
-		require.EqualError(t, err, text)
-	})
 }
 
 // TestDownTellsWhyItCannotBeDialled: connections break one by one while the server

@@ -47,7 +47,7 @@ func consistentPool(t *testing.T, p *Pool) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var counted controller
+	var counted control
 	chosen := map[bool][]*wire.Lane{}
 	for _, m := range p.members {
 		require.NotContains(t, []state{dialling, gone}, m.state)
@@ -182,12 +182,12 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p := simulated(t, Fixed{Size: 1}, simulatedServer(t, 0))
 		synctest.Wait()
 		m := &member{pool: p.main}
-		lane, err := wire.DialOwned(t.Context(), p.dialer, p.purpose, p.addr, p.main.ownerOf(m))
+		lane, err := p.main.dials.connect(t.Context(), m)
 		require.NoError(t, err)
 		lane.Fail(io.EOF)
 		synctest.Wait()
 		p.main.mu.Lock()
-		p.main.counters.dials++
+		p.main.dials.begun++
 		p.main.joinLocked(m, lane)
 		p.main.mu.Unlock()
 		synctest.Wait()

@@ -71,7 +71,7 @@ func TestLogOfAServerThatIsDown(t *testing.T) {
 		var refuse, silent atomic.Bool
 		refuse.Store(true)
 		book := new(logbook)
-		p, err := New(Laned{Lanes: 2}, unreachable(simulatedServer(t, time.Millisecond), &refuse, &silent), "simulated:1", book.from(slog.LevelInfo))
+		p, err := New(Laned{Lanes: 1}, unreachable(simulatedServer(t, time.Millisecond), &refuse, &silent), "simulated:1", book.from(slog.LevelInfo))
 		require.NoError(t, err)
 		defer p.Close()
 		require.Error(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
@@ -97,7 +97,7 @@ func TestLogOfAServerThatIsDown(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Empty(t, book.lines(), "a healthy server is worth none")
 		p.main.mu.Lock()
-		p.main.noteDialFailedLocked(errors.New("nobody listens"))
+		p.main.dials.failedLocked(errors.New("nobody listens"))
 		p.main.mu.Unlock()
 		require.Equal(t, []string{`level=WARN msg="dial failed" failures=1 error="nobody listens"`}, book.lines(), "what was before is over")
 	})

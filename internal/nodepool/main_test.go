@@ -41,10 +41,6 @@ func simulated(t testing.TB, c Config, d lanes.Dialer) *Node {
 	return p
 }
 
-// sharedIn and exclusiveIn return the access of a pool of that kind, idleIn the
-// idle connections of one of either kind.
-func sharedIn(p *Node) *sharedAccess { return p.main.access.(*sharedAccess) }
-
 func exclusiveIn(p *Node) *exclusiveAccess { return p.main.access.(*exclusiveAccess) }
 
 func idleIn(p *Pool) []*member {
@@ -176,9 +172,9 @@ func (n *Node) figures() figures {
 	f.Open, f.InUse = 0, 0
 	for i, p := range n.pools() {
 		p.mu.Lock()
-		f.Dialing += p.dialing
+		f.Dialing += p.dials.underWay
 		for _, m := range p.members {
-			k := m.inFlight()
+			k := m.lane.InFlight()
 			if m.state == dedicated {
 				f.Dedicated++
 			}
@@ -191,7 +187,7 @@ func (n *Node) figures() figures {
 			default:
 				f.Open++
 				f.InFlight += k
-				if k > 0 || m.state == busy || m.state == dedicated {
+				if m.state != isIdle && k > 0 || m.state == busy || m.state == dedicated {
 					f.InUse++
 				}
 			}

@@ -1,10 +1,18 @@
 package nodepool
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -13,11 +21,9 @@ import (
 // unlock that forgets it.
 type monitor struct {
 	mutex   sync.Mutex
-	flushes []*wire.Lane             // lanes for which the goroutine that unlocks is the writer
-	exits   []exit                   // connections that it is to close
-	waits   []time.Duration          // that have ended
-	tell    func(wait time.Duration) // of them; nil: nobody is told
-	calls   []func()                 // of users' functions, about connections
+	flushes []*wire.Lane // lanes for which the goroutine that unlocks is the writer
+	exits   []func()     // of connections
+	calls   []func()     // of users' functions
 }
 
 // Lock takes the lock. Like that of a mutex, it must not be called by a goroutine
@@ -25,24 +31,20 @@ type monitor struct {
 func (m *monitor) Lock() { m.mutex.Lock() }
 
 // Unlock releases the lock, then writes what was given to lanes, closes the
-// connections that leave, and tells of the waits that have ended and of
-// connections. That is last: nobody's bytes wait for a user's function.
-func (m *monitor) Unlock() { m.unlock(nil) }
+// connections that leave, and calls users' functions. That is last: nobody's bytes wait for one.
+func (m *monitor) Unlock() { m.UnlockFor(nil) }
 
 // UnlockFor is Unlock by the goroutine that waits for the batch. What else it has to write is
 // written before a user's function is called.
-func (m *monitor) UnlockFor(b *wire.Batch) { m.unlock(b) }
-
-func (m *monitor) unlock(own *wire.Batch) {
-	if len(m.flushes)+len(m.exits)+len(m.waits)+len(m.calls) == 0 {
+func (m *monitor) UnlockFor(own *wire.Batch) {
+	if len(m.flushes)+len(m.exits)+len(m.calls) == 0 {
 		m.mutex.Unlock()
 		return
 	}
-	var fewLanes [8]*wire.Lane // more than that is no usual case, and may allocate
-	var fewWaits [8]time.Duration
-	flushes, waits, exits, calls := append(fewLanes[:0], m.flushes...), append(fewWaits[:0], m.waits...), m.exits, m.calls
+	var few [8]*wire.Lane // more than that is no usual case, and may allocate
+	flushes, exits, calls := append(few[:0], m.flushes...), m.exits, m.calls
 	clear(m.flushes)
-	m.flushes, m.waits, m.exits, m.calls = m.flushes[:0], m.waits[:0], nil, nil
+	m.flushes, m.exits, m.calls = m.flushes[:0], nil, nil
 	m.mutex.Unlock()
 	if own != nil {
 		own.FlushCall()
@@ -50,21 +52,11 @@ func (m *monitor) unlock(own *wire.Batch) {
 	for _, lane := range flushes {
 		lane.Flush()
 	}
-	for _, e := range exits {
-		e.carryOut()
-	}
-	for _, wait := range waits {
-		m.tell(wait)
+	for _, exit := range exits {
+		exit()
 	}
 	for _, call := range calls {
 		call()
-	}
-}
-
-// noteWaitLocked notes a wait that has ended.
-func (m *monitor) noteWaitLocked(wait time.Duration) {
-	if m.tell != nil {
-		m.waits = append(m.waits, wait)
 	}
 }
 
@@ -78,22 +70,66 @@ func (m *monitor) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool
 	return ok
 }
 
-// What users' functions are told. The lock's owner calls them once it has unlocked.
+// What the log and users' functions are told. The lock's owner calls them once it has unlocked.
+
+// noteLocked adds a line to the log, with the server's address and these values.
+// The pools beside the main one see the same.
+func (p *Pool) noteLocked(line guard.Line, values ...any) {
+	if p.ended != nil {
+		return
+	}
+	if p.beside() {
+		line.Level = slog.LevelDebug
+	}
+	p.mu.calls = append(p.mu.calls, func() { p.log.Note(line, append([]any{p.addr}, values...)...) })
+}
+
+// tellWaitedLocked tells of a wait that has ended.
+func (p *Pool) tellWaitedLocked(took time.Duration) {
+	if p.Trace != nil && p.Trace.Waited != nil {
+		p.callLocked("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: took}) })
+	}
+}
+
+// callLocked has the user's function called.
+func (p *Pool) callLocked(name string, call func()) {
+	p.mu.calls = append(p.mu.calls, func() { p.log.Call(name, call) })
+}
 
 // tellDialedLocked tells of an attempt to connect.
 func (p *Pool) tellDialedLocked(took time.Duration, err error) {
-	if p.Trace == nil || p.Trace.Dialed == nil {
-		return
+	if p.Trace != nil && p.Trace.Dialed != nil {
+		p.callLocked("Trace.Dialed", func() { p.Trace.Dialed(redislanes.DialInfo{Pool: p.Traced, Took: took, Err: err}) })
 	}
-	info := redislanes.DialInfo{Pool: p.Traced, Took: took, Err: err}
-	p.mu.calls = append(p.mu.calls, func() { p.log.Call("Trace.Dialed", func() { p.Trace.Dialed(info) }) })
 }
 
 // tellClosedLocked tells of a connection that has ended because of err.
-func (p *Pool) tellClosedLocked(m *member, err error) {
-	if p.Trace == nil || p.Trace.ConnClosed == nil {
-		return
+func (p *Pool) tellClosedLocked(err error) {
+	if p.Trace != nil && p.Trace.ConnClosed != nil {
+		info := redislanes.CloseInfo{Pool: p.Traced, Reason: closeReason(err), Err: err}
+		p.callLocked("Trace.ConnClosed", func() { p.Trace.ConnClosed(info) })
 	}
-	info := redislanes.CloseInfo{Pool: p.Traced, Reason: closeReason(err), Err: err}
-	p.mu.calls = append(p.mu.calls, func() { p.log.Call("Trace.ConnClosed", func() { p.Trace.ConnClosed(info) }) })
+}
+
+var (
+	errClosed  = fmt.Errorf("the pool is %w", redislanes.ErrClosed)
+	errIdle    = errors.New("connection idle")
+	errSlow    = errors.New("connection slow: replies took much longer than on others to this server")
+	errUnclean = errors.New("connection changed by its user")
+)
+
+func closeReason(err error) string {
+	for _, r := range []struct {
+		err    error
+		reason string
+	}{
+		{errIdle, "idle"}, {errUnclean, "unclean"}, {errRenewed, "renewed"}, {errAged, "aged"}, {cause.ErrStalled, "stalled"}, {errSlow, "stalled"},
+		{redislanes.ErrClosed, "client"}, {cause.ErrRetired, "client"}, {wire.ErrClosed, "client"}, {io.EOF, "server"},
+		{resp.ErrProtocol, "protocol"}, {os.ErrDeadlineExceeded, "timeout"},
+	} {
+		if errors.Is(err, r.err) {
+			return r.reason
+		}
+	}
+	return "io"
 }

@@ -176,7 +176,7 @@ func (n *Node) Quiet() bool {
 // replied to a command that was sent at that time says nothing about the new ones.
 func (n *Node) Renew(since time.Time) (renewed bool) {
 	for _, p := range n.pools() {
-		renewed = p.renew(since) || renewed
+		renewed = p.renew(since, false) || renewed
 	}
 	return renewed
 }
@@ -186,7 +186,7 @@ func (n *Node) Renew(since time.Time) (renewed bool) {
 // now.
 func (n *Node) Replace() {
 	for _, p := range n.pools() {
-		p.replace()
+		p.renew(time.Time{}, true)
 	}
 }
 
@@ -221,6 +221,27 @@ func (n *Node) Stats() redislanes.PoolStats {
 		addStats(&s, p.stats())
 	}
 	return s
+}
+
+// ErrorCodes is that of package pool.
+func ErrorCodes() []string { return wire.ErrorCodes() }
+
+// addStats adds those of the dedicated connections to those of the main pool.
+func addStats(s *redislanes.PoolStats, l redislanes.PoolStats) {
+	s.Open += l.Open
+	s.InUse += l.InUse
+	s.Waiters += l.Waiters
+	s.WaitCount += l.WaitCount
+	s.WaitTime += l.WaitTime
+	s.Exhausted += l.Exhausted
+	s.Dials += l.Dials
+	s.DialErrors += l.DialErrors
+	for reason, n := range l.Closes {
+		s.Closes[reason] += n
+	}
+	for code, n := range l.ErrorReplies {
+		s.ErrorReplies[code] += n
+	}
 }
 
 // String describes the node as the pool that a user knows.

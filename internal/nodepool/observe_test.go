@@ -100,36 +100,6 @@ func TestWaitedIsToldOfEveryEnd(t *testing.T) {
 	}
 }
 
-// TestWaitedOnlyOfThoseWhoWait: to find a connection free is no wait.
-func TestWaitedOnlyOfThoseWhoWait(t *testing.T) {
-	t.Parallel()
-	p, conn, log := busyPool(t)
-	conn.Return()
-	for range 20 {
-		until(t, "the connection is free", func() bool { return p.figures().InUse == 0 })
-		require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
-	}
-	n, _ := log.total()
-	require.Zero(t, n)
-}
-
-// TestWaitedOfManyAtOnce: more than fit on the stack are told, too, and a few
-// cost nothing.
-func TestWaitedOfManyAtOnce(t *testing.T) {
-	told := 0
-	m := &monitor{tell: func(time.Duration) { told++ }}
-	tell := func(n int) {
-		m.Lock()
-		for i := range n {
-			m.noteWaitLocked(time.Duration(i))
-		}
-		m.Unlock()
-	}
-	tell(100)
-	require.Equal(t, 100, told)
-	require.Zero(t, testing.AllocsPerRun(100, func() { tell(8) }))
-}
-
 // TestTraceKnowsThePool: the trace is told by which pool a wait was.
 func TestTraceKnowsThePool(t *testing.T) {
 	t.Parallel()
@@ -139,7 +109,9 @@ func TestTraceKnowsThePool(t *testing.T) {
 	s.Kind, s.Traced = KindFixed, info
 	p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
 	require.NoError(t, err)
-	p.main.mu.tell(time.Second)
+	p.main.mu.Lock()
+	p.main.queue.tell(time.Second)
+	p.main.mu.Unlock()
 	require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
 	require.Same(t, info, p.Info())
 	require.Equal(t, DefaultSize, p.main.Max)

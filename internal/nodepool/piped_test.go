@@ -36,16 +36,6 @@ func (s *piped) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// cut ends all connections. It returns how many there have been.
-func (s *piped) cut() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, conn := range s.conns {
-		_ = conn.Close()
-	}
-	return len(s.conns)
-}
-
 // overPipes plays with a pool in virtual time.
 func overPipes(t *testing.T, config Config, d lanes.Dialer, play func(t *testing.T, p *Node, s *piped)) {
 	t.Helper()

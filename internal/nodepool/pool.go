@@ -2,12 +2,15 @@ package nodepool
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -26,8 +29,7 @@ type Pool struct {
 
 	access access // who may use the connections
 
-	exhausted atomic.Uint64 // how many were refused for want of room
-
+	exhausted    atomic.Uint64 // how many were refused for want of room
 	errorReplies wire.ErrorCount
 
 	nextLook *time.Timer   // for maintain
@@ -39,19 +41,17 @@ type Pool struct {
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
-	mu       monitor
-	members  []*member
-	queue    queue
-	health   health.Server  // what connections and dials have shown of the server
-	dialing  int            // dials under way
-	redial   *time.Timer    // set while the pool waits to dial again
-	question func()         // withdraws the question to the server over a new connection; nil: none is out
-	failures guard.Throttle // of dials, for the log
-	size     controller     // how many connections are wanted
-	renewals renewals
-	counters counters
-	retired  bool
-	closed   bool
+	mu         monitor
+	members    members
+	queue      queue
+	dials      dials
+	health     health.Server // what connections and dials have shown of the server
+	size       control       // how many connections are wanted
+	generation uint64        // how often all connections were replaced
+	renewed    time.Time     // the last time
+	downs      uint64
+	closes     map[string]uint64 // connections, by the reason
+	ended      error             // why the pool takes nothing any more; nil: it does
 }
 
 // An access says who may use the connections of a pool, and brings batches to
@@ -84,69 +84,22 @@ type access interface {
 	trimLocked(surplus int)
 }
 
-// state says what a connection is doing.
-type state uint8
-
-const (
-	dialling state = iota
-	isIdle
-	busy      // one batch is in flight
-	dedicated // one user has it
-	shared    // for everybody
-	leaving   // nobody is given it any more; it closes, perhaps once nothing is in flight
-	gone
-)
-
-// A member is a connection and its place in the pool.
-type member struct {
-	pool    *Pool
-	lane    *wire.Lane
-	slow    bool   // it is a lane for slow commands; set when it joins
-	renewal uint64 // the last one before it was dialled
-	born    time.Time
-	until   time.Time // when it is to leave because of its age
-
-	quietUntil atomic.Pointer[time.Time] // until when its user may be waiting for data; nil: it does not
-
-	// Guarded by pool.mu.
-	state       state
-	health      health.Conn
-	heard       time.Time   // when bytes were last seen to arrive: an idle connection gets a PING later
-	leaveWhy    error       // why it is to leave when its user returns it
-	closedEarly error       // why it was closed before it was a member
-	ping        *wire.Batch // the last PING; nil: there was none
-}
-
-// inFlight returns how many batches are in flight on the connection, without a PING of the pool's.
-// For a moment it may return too few. It is called under pool.mu.
-func (m *member) inFlight() int {
-	n := m.lane.InFlight()
-	if m.ping != nil && !m.ping.Complete() {
-		n--
-	}
-	return max(0, n)
-}
-
 func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel}
-	p.size = s.controller()
-	p.health = health.New(s.healthLimits())
+	p.dials.pool, p.queue.tell = p, p.tellWaitedLocked
+	p.size = s.control()
+	p.health = health.New(health.Limits{SuspectAfter: s.SuspectAfter, StallTimeout: s.StallTimeout})
 	p.nextLook = time.NewTimer(health.LookEvery)
 	p.looked.Store(int64(wire.Now()))
-	p.counters.closes = make(map[string]uint64)
+	p.closes = make(map[string]uint64)
 	if s.shared() {
 		p.access = newSharedAccess(p)
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	if p.Trace != nil && p.Trace.Waited != nil {
-		p.mu.tell = func(wait time.Duration) {
-			p.log.Call("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait}) })
-		}
-	}
 	p.mu.Lock()
-	p.growLocked()
+	p.dials.growLocked()
 	p.mu.Unlock()
 	p.tasks.Go(p.maintain)
 	return p
@@ -157,34 +110,100 @@ func (p *Pool) abandon(b *wire.Batch, cause error) {
 	p.mu.Lock()
 	if w := p.queue.of(b); w != nil {
 		cause = p.waitErrorLocked(w, cause)
-		p.removeLocked(w)
+		p.queue.remove(w)
 		b.Refuse(p.addr, cause)
 	}
 	p.mu.Unlock()
 	b.Abandon(cause)
 }
 
-// Answered is part of wire.Events.
-func (m *member) Answered(*wire.Lane) {
-	m.pool.access.answered(m)
-	m.pool.replied()
+var (
+	errRenewed = errors.New("connection replaced: its address may lead to another server now")
+	errAged    = errors.New("connection replaced: it has reached MaxAge")
+)
+
+// renew is [Node.Renew] for one pool, or, if it is certain, [Node.Replace].
+func (p *Pool) renew(since time.Time, certain bool) (renewed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case certain:
+	case !since.IsZero() && !p.renewed.Before(since):
+		return true
+	case time.Since(p.renewed) < renewPause || len(p.members) == 0 && p.dials.underWay == 0:
+		return false
+	}
+	p.drainLocked(errRenewed)
+	p.generation++
+	p.renewed = time.Now()
+	if certain && errors.Is(p.health.Failure().Err, redislanes.ErrWrongServer) {
+		p.dials.nowLocked()
+	}
+	return true
+}
+
+// retire is [Node.Retire] for one pool.
+func (p *Pool) retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.health.State() != health.Up { // no other line ends the one that said so
+		p.noteLocked(guard.ServerNotUsed, time.Since(p.health.Since()))
+	}
+	p.ended = cause.ErrRetired
+	p.queue.fail(p.addr, p.ended)
+	p.drainLocked(p.ended)
+}
+
+// drainLocked makes all connections leave, each when nothing is in flight on it or
+// when its user has returned it.
+func (p *Pool) drainLocked(why error) {
+	for _, m := range p.members {
+		switch m.state {
+		case leaving:
+		case dedicated:
+			m.leaveWhy = why
+		default:
+			p.leaveLocked(m, why, false)
+		}
+	}
+}
+
+// rotateLocked has connections leave that have reached their age, each when nothing is in flight
+// on it or its user has returned it. One leaves at a time, and the next one when it has been
+// replaced, so the pool keeps its size. While no connection can be had, the old ones stay.
+func (p *Pool) rotateLocked(now time.Time) {
+	if p.MaxAge == 0 || p.health.Against() {
+		return
+	}
+	complete := p.size.open >= p.size.target
+	for _, m := range p.members {
+		switch {
+		case m.state == leaving || m.leaveWhy != nil || now.Before(m.until):
+		case m.state == dedicated:
+			m.leaveWhy = errAged
+		case complete:
+			p.leaveLocked(m, errAged, false)
+			complete = false
+		}
+	}
 }
 
 // end closes all connections, fails what waits, and waits until no goroutine of the pool is
 // left.
 func (p *Pool) end() {
 	p.mu.Lock()
-	p.closed = true
 	p.cancel()
-	if p.redial != nil {
-		p.redial.Stop()
-		p.redial = nil
+	if p.dials.redial != nil {
+		p.dials.redial.Stop()
+		p.dials.redial = nil
 	}
-	why := p.endedLocked()
-	p.failWaitersLocked(why)
+	if p.ended == nil {
+		p.ended = errClosed
+	}
+	p.queue.fail(p.addr, p.ended)
 	members := slices.Clone(p.members)
 	for _, m := range members {
-		p.leaveLocked(m, why, true)
+		p.leaveLocked(m, p.ended, true)
 	}
 	p.mu.Unlock()
 	for _, m := range members {
@@ -192,6 +211,9 @@ func (p *Pool) end() {
 	}
 	p.tasks.Wait()
 }
+
+// closed reports whether end was called.
+func (p *Pool) closed() bool { return p.ctx.Err() != nil }
 
 // connected reports whether there is a connection.
 func (p *Pool) connected() bool {
@@ -208,4 +230,30 @@ func (p *Pool) quiet() bool {
 	return p.queue.len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
 		return m.state == dedicated || m.lane.InFlight() > 0
 	})
+}
+
+// stats returns a snapshot.
+func (p *Pool) stats() redislanes.PoolStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := redislanes.PoolStats{
+		Addr: p.addr, Kind: p.Kind, Size: p.Max, Open: len(p.members), Capacity: p.Max * p.MaxInFlight,
+		Waiters: p.queue.len(), WaitCount: p.queue.waits, WaitTime: p.queue.waited, Exhausted: p.exhausted.Load(),
+		Down: p.health.State() != health.Up, Downs: p.downs,
+		Dials: p.dials.begun - uint64(p.dials.underWay), DialErrors: p.dials.failed,
+		Closes: maps.Clone(p.closes), ErrorReplies: p.errorReplies.ByCode(),
+	}
+	for _, m := range p.members {
+		n := m.lane.InFlight()
+		if m.state == busy || m.state == dedicated || m.state != isIdle && n > 0 {
+			s.InUse++
+		}
+		switch {
+		case m.slow:
+			s.SlowLaneInFlight = append(s.SlowLaneInFlight, n)
+		case p.shared():
+			s.LaneInFlight = append(s.LaneInFlight, n)
+		}
+	}
+	return s
 }

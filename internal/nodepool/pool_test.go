@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // TestManyCallers: every caller gets its own replies, and no pool has more
@@ -82,97 +80,6 @@ func TestExhausted(t *testing.T) {
 func dedicateError(ctx context.Context, p *Node) error {
 	_, err := p.Dedicate(ctx)
 	return err
-}
-
-func TestAdaptiveGrowsAndShrinks(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond}, server)
-	ctx := within(t, 10*time.Second)
-	until(t, "it has Min connections", func() bool { return p.figures().Open == 2 })
-	var conns []*Dedicated
-	for range 6 {
-		conn, err := p.Dedicate(ctx)
-		require.NoError(t, err)
-		conns = append(conns, conn)
-	}
-	require.Equal(t, 6, p.figures().Open)
-	for _, c := range conns {
-		c.Return()
-	}
-	until(t, "it is back at Min", func() bool { return p.figures().Open == 2 })
-	require.EqualValues(t, 4, p.figures().Closes["idle"])
-	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-}
-
-// TestDedicated: a dedicated connection has one user, and is closed if this user has changed it.
-func TestDedicated(t *testing.T) {
-	server := servers.StartServer(t, servers.Options{})
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			p := open(t, kind, server)
-			ctx := within(t, 10*time.Second)
-			c, err := p.Dedicate(ctx)
-			require.NoError(t, err)
-			require.Equal(t, 1, p.figures().Dedicated)
-			require.NoError(t, c.Do(ctx, radix.Cmd(nil, "SELECT", "3")))
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", name, "in 0")))
-			c.Return()
-			for range 4 {
-				c, err := p.Dedicate(ctx)
-				require.NoError(t, err)
-				reply, err := say(ctx, c, "GET "+name)
-				require.NoError(t, err)
-				require.Equal(t, "$4\r\nin 0\r\n", reply)
-				c.Return()
-			}
-			require.EqualValues(t, 1, p.figures().Closes["unclean"])
-			require.Equal(t, "in 0", get(t, p, name))
-			require.Zero(t, p.figures().Dedicated)
-		})
-	}
-}
-
-// BenchmarkPool makes requests of one command, with callers that find a connection
-// free and with more than may be in flight, which wait.
-func BenchmarkPool(b *testing.B) {
-	server := servers.StartServer(b, servers.Options{})
-	for _, c := range []struct {
-		name    string
-		config  Config
-		callers int
-	}{
-		{"fixed-free", Fixed{Size: 4}, 1},
-		{"fixed-wait", Fixed{Size: 4}, 64},
-		{"laned-free", Laned{Lanes: 4}, 64},
-		{"laned-wait", Laned{Lanes: 4, MaxInFlight: 8}, 128},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			p := open(b, c.config, server)
-			var callers sync.WaitGroup
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i := range c.callers {
-				callers.Go(func() { ask(b, p, b.N/c.callers+min(1, max(0, b.N%c.callers-i))) })
-			}
-			callers.Wait()
-		})
-	}
-}
-
-// ask makes so many requests, one after the other.
-func ask(b *testing.B, p *Node, n int) {
-	command := resp.AppendCommand(nil, "INCR", "k")
-	call, batch := wire.NewCall(), new(wire.Batch)
-	for range n {
-		batch.Reset(call, command)
-		batch.Add(0, len(command))
-		wire.RoundTrip(b.Context(), p, batch)
-		if _, err := batch.Reply(0); err != nil {
-			b.Error(err)
-			return
-		}
-	}
 }
 
 // TestSlowCommandsHoldNobodyUp: while commands on some connections get no reply, those

@@ -58,14 +58,14 @@ func TestQueueModel(t *testing.T) {
 		for i := range queues {
 			require.Equal(t, len(model[i]), queues[i].len())
 			var all []*waiter
-			for w := queues[i].fast.first(); w != nil; w = w.next {
+			for w := queues[i].fast.head; w != nil; w = w.next {
 				all = append(all, w)
 			}
 			require.True(t, slices.Equal(model[i], all))
 			if len(model[i]) > 0 {
-				require.Same(t, model[i][0], queues[i].fast.first())
+				require.Same(t, model[i][0], queues[i].fast.head)
 			} else {
-				require.Nil(t, queues[i].fast.first())
+				require.Nil(t, queues[i].fast.head)
 			}
 		}
 	}

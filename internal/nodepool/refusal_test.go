@@ -43,11 +43,11 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 		p.main.mu.Unlock()
 		t.Fatal(err)
 	}
-	require.NoError(t, p.main.waitLocked(&waiter{given: make(chan dedicateResult, 1)}))
+	require.NoError(t, p.main.waitLocked(&waiter{given: make(chan dedicateResult, 1)}, false))
 	require.ErrorIs(t, p.main.refusalLocked(false), redislanes.ErrExhausted, "somebody waits for that one")
-	w := p.main.queue.fast.first()
+	w := p.main.queue.fast.head
 	p.main.mu.Unlock()
-	p.main.takeBack((<-w.given).member, true)
+	exclusiveIn(p).takeBack((<-w.given).member, true)
 }
 
 // TestFailFastBesideOneThatLeaves: a connection that is on its way out, which may take a
@@ -86,16 +86,11 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 		}
 		err := <-done
 		require.ErrorIs(t, err, redislanes.ErrExhausted)
-		require.ErrorContains(t, err, "2 batches in flight on every lane (MaxInFlight)")
+		require.ErrorContains(t, err, "2 batches in flight on every lane, or")
 		h.hold(nothing)
 		require.NoError(t, <-done)
 		require.NoError(t, <-done)
 	})
-	p := &Pool{settings: Settings{Kind: KindLaned, Max: 1, MaxInFlight: 2, MaxQueued: 1000}}
-	p.members = []*member{{state: shared, lane: new(wire.Lane)}}
-	require.Equal(t, "1000 bytes queued on every lane", p.limitLocked(false))
-	p.size.open = 2 // one more than wanted, for now
-	require.True(t, p.fullLocked(false))
 }
 
 // TestRefusalTakesNoLock: under overload most calls are refused. If they waited for the lock of

@@ -57,8 +57,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		o := Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}
-		p, err := NewFor(Fixed{Size: 1, Options: o}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+		p, err := NewFor(Fixed{Size: 1}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
 		time.Sleep(time.Second)

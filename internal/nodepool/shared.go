@@ -11,13 +11,17 @@ import (
 )
 
 // sharedAccess gives all connections to everybody: a strategy chooses among them
-// for each batch. Batches wait when every lane is at its limit. Slow batches have lanes of their
-// own, so that others do not queue behind them (see slow.go).
+// for each batch. Batches wait when every lane is at its limit. Slow commands and large batches travel on
+// SlowLanes lanes of their own, so that others do not queue behind them. The pool wants these lanes from
+// the first slow batch on.
 type sharedAccess struct {
 	*Pool
 	fast, slow lineup
 	turn       atomic.Uint32
 }
+
+// leastUsed chooses among the lanes for slow batches: FirstFit would put them one behind the other.
+var leastUsed lanes.Strategy = lanes.LeastUsed
 
 // A lineup is lanes that take the same batches.
 type lineup struct {
@@ -34,28 +38,40 @@ func newSharedAccess(p *Pool) *sharedAccess {
 	return a
 }
 
+// wantSlowLocked makes the pool want its lanes for slow commands.
+func (a *sharedAccess) wantSlowLocked() {
+	if c := &a.size; c.max == a.Max {
+		c.min, c.max, c.target = c.min+a.SlowLanes, c.max+a.SlowLanes, c.target+a.SlowLanes
+	}
+}
+
 func (a *sharedAccess) lineups() [2]*lineup { return [...]*lineup{&a.fast, &a.slow} }
 
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 	l, strategy := &a.fast, a.Strategy
-	if a.isSlow(b) {
+	slow := a.SlowLanes > 0 && (b.Slow() || b.Size() >= largeBatch)
+	if slow {
 		l, strategy = &a.slow, leastUsed
 	}
 	switch waiting := l.queue.len(); {
 	case waiting >= a.MaxWaiters:
 		// Without mu: under overload this is the usual case, and must not keep the batches that
 		// are served waiting for the lock.
-		b.Fail(a.addr, a.tooManyWait(l == &a.slow))
+		b.Fail(a.addr, a.tooManyWait(slow))
 		return false
 	case waiting == 0:
 		if a.Strategy != nil { // a user's function, which may take its time
 			b.FlushCall()
 		}
-		set := l.set.Load()
-		i, err := a.choose(strategy, set.Set, b.Key())
-		if err != nil {
-			b.Fail(a.addr, err)
-			return false
+		set, i := l.set.Load(), 0
+		if strategy == nil {
+			i = lanes.FirstFit(set.Set, b.Key())
+		} else if set.Len() > 0 {
+			var err error
+			if i, err = a.ask(strategy, set.Set, b.Key()); err != nil {
+				b.Fail(a.addr, err)
+				return false
+			}
 		}
 		for left := set.Len(); left > 0; left-- {
 			if set.Lane(i).Enqueue(b, a.MaxInFlight) {
@@ -69,7 +85,10 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 	}
 	b.FlushCall() // Unlock calls a user's function
 	a.mu.Lock()
-	err := a.waitLocked(&waiter{batch: b})
+	if slow {
+		a.wantSlowLocked()
+	}
+	err := a.waitLocked(&waiter{batch: b}, slow)
 	a.mu.Unlock()
 	if err != nil {
 		b.Fail(a.addr, err)
@@ -79,29 +98,18 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 	return false
 }
 
-// choose asks the strategy, without the lock; an index out of range counts as the
+// ask asks the strategy, without the lock; an index out of range counts as the
 // nearest turn. A strategy that panics costs the batch that it was asked about.
-func (a *sharedAccess) choose(strategy lanes.Strategy, set *lanes.Set, key int64) (i int, err error) {
-	n := set.Len()
-	if n == 0 {
-		return 0, nil
-	}
-	i, err = askStrategy(strategy, set, key)
-	switch {
-	case err != nil:
+func (a *sharedAccess) ask(strategy lanes.Strategy, set *lanes.Set, key int64) (i int, err error) {
+	err = func() (err error) {
+		defer guard.Catch("Laned.Strategy", &err)
+		i = strategy(set, key)
+		return nil
+	}()
+	if err != nil {
 		a.log.Panicked(err)
-	case i < 0 || i >= n:
-		i = int(uint(i) % uint(n))
 	}
-	return i, err
-}
-
-func askStrategy(strategy lanes.Strategy, set *lanes.Set, key int64) (i int, err error) {
-	if strategy == nil {
-		return lanes.FirstFit(set, key), nil
-	}
-	defer guard.Catch("Laned.Strategy", &err)
-	return strategy(set, key), nil
+	return int(uint(i) % uint(set.Len())), err
 }
 
 func (a *sharedAccess) answered(*member) {
@@ -110,8 +118,11 @@ func (a *sharedAccess) answered(*member) {
 	}
 }
 
-// offerLocked is for new connections: one that is shared is never given back.
+// offerLocked is for new connections: one that is shared is never given back. It becomes a lane for slow
+// commands if slow batches wait and have none, or if all other lanes are there.
 func (a *sharedAccess) offerLocked(m *member) {
+	fast, slow := a.members.lanes()
+	m.slow = a.size.max > a.Max && (fast >= a.Max || fast > 0 && slow == 0 && a.queue.slow.len() > 0)
 	m.becomeLocked(shared)
 	a.publishLocked()
 }
@@ -148,7 +159,7 @@ func (a *sharedAccess) publishLocked() {
 // least. What is in flight on them comes to its end first. Lanes for slow commands leave if there are no
 // more others than there are to be.
 func (a *sharedAccess) trimLocked(surplus int) {
-	fast, _ := a.lanesLocked()
+	fast, _ := a.members.lanes()
 	for _, late := range [...]bool{true, false} {
 		for _, m := range slices.Backward(a.members) {
 			if surplus == 0 || m.state != shared || m.health.Slow() != late || !m.slow && fast <= a.Max {
@@ -180,11 +191,11 @@ func (a *sharedAccess) serveLocked() (more bool) {
 	for _, l := range a.lineups() {
 		set, served := l.set.Load(), 0
 		for ; served < maxServed; served++ {
-			w := l.queue.first()
+			w := l.queue.head
 			if w == nil || !a.placeLocked(set, lanes.FirstFit(set.Set, w.batch.Key()), w.batch) {
 				break
 			}
-			a.removeLocked(w)
+			a.queue.remove(w)
 		}
 		more = more || served == maxServed
 	}

@@ -103,7 +103,7 @@ func (r *resizes) Handle(_ context.Context, record slog.Record) error {
 	record.Attrs(func(a slog.Attr) bool {
 		switch {
 		case record.Message != "pool resized" || a.Key != "reason":
-		case a.Value.String() == shrinkQuiet:
+		case a.Value.String() == "quiet":
 			r.shrinks.Add(1)
 		default:
 			r.grows.Add(1)
@@ -218,49 +218,6 @@ func TestLoadsOfAllShapes(t *testing.T) {
 	}
 }
 
-// TestStepOfCallers is 10, 500 and 10 callers again, in pools that fewer
-// connections serve well, or only the most.
-func TestStepOfCallers(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		config     Config
-		high, rest int // wanted connections
-	}{
-		"adaptive":            {Adaptive{Min: 10, Max: 100}, 100, 10},
-		"adaptive, large":     {Adaptive{Min: 10, Max: 1000}, 667, 10},
-		"adaptive, small Min": {Adaptive{Min: 2, Max: 100}, 100, 14},
-	} {
-		if race.Enabled && name != "adaptive" {
-			continue // the others race for the same
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, c.config, 500*time.Millisecond)
-				w.run(30*time.Second, 10, always(10), w.command)
-				grewBefore, shrankBefore := w.changes()
-				w.run(2*time.Second, 500, always(500), w.command)
-				settled, _ := w.changes()
-				require.LessOrEqual(t, settled-grewBefore, int64(4))
-				// Not to the moment of a reply, when some callers would go on and others not:
-				// what those leave behind would be the highest load of the quiet time.
-				w.run(5*time.Second-100*time.Millisecond, 500, always(500), w.command)
-				high := w.figures()
-				require.Equal(t, []int{c.high, c.high}, []int{high.Target, high.Open})
-				grows, shrinks := w.changes()
-				require.Equal(t, settled, grows, "no resize once it has settled")
-				require.Equal(t, shrankBefore, shrinks)
-				w.run(time.Minute, 10, always(10), w.command)
-				low := w.figures()
-				require.Equal(t, []int{c.rest, c.rest}, []int{low.Target, low.Open})
-				grows, shrinks = w.changes()
-				require.Equal(t, settled, grows)
-				require.Equal(t, int64(1), shrinks-shrankBefore)
-			})
-		})
-	}
-}
-
 // TestCallersRestAtMin: as many callers as connections are no reason to grow,
 // though the next batch may come before the connection of the last one is free.
 func TestCallersRestAtMin(t *testing.T) {
@@ -278,7 +235,7 @@ func TestCallersRestAtMin(t *testing.T) {
 // TestPingsAreNoLoad: they neither keep a pool large nor make it grow.
 func TestPingsAreNoLoad(t *testing.T) {
 	t.Parallel()
-	often := Options{PingEvery: time.Second, SuspectAfter: time.Hour, StallTimeout: time.Hour}
+	often := Options{SuspectAfter: time.Hour, StallTimeout: time.Hour}
 	for name, c := range map[string]Config{
 		"adaptive": Adaptive{Min: 1, Max: 20, IdleTimeout: time.Minute, Options: often},
 	} {

@@ -2,7 +2,6 @@ package nodepool
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -58,7 +56,7 @@ func stuck(t *testing.T, c Config) (p *Node, release func()) {
 	return p, release
 }
 
-var patient = Options{SuspectAfter: time.Hour, StallTimeout: time.Hour, PingEvery: -1}
+var patient = Options{SuspectAfter: time.Hour, StallTimeout: time.Hour}
 
 func TestSlowLanesAreDialledWhenNeeded(t *testing.T) {
 	t.Parallel()
@@ -119,46 +117,6 @@ func TestLargeBatches(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// TestSlowBatchesElsewhere: pools without lanes for slow batches ignore the mark.
-func TestSlowBatchesElsewhere(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	for name, c := range map[string]Config{
-		"fixed": Fixed{Size: 1}, "adaptive": Adaptive{Max: 1}, "laned": Laned{Lanes: 1, SlowLanes: -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.False(t, c.settings().HasSlowLanes())
-			p := open(t, c, server)
-			require.NoError(t, slowly{p}.do(within(t, 5*time.Second), "GET", "k"))
-			require.Nil(t, p.figures().SlowLaneInFlight)
-			require.Equal(t, 1, p.figures().Open)
-		})
-	}
-	require.True(t, Settings{}.HasSlowLanes())
-}
-
-// TestLeavingSlowLanes: a caller that leaves the queue of the slow lanes was not
-// sent, one that leaves a lane has an unknown outcome.
-func TestLeavingSlowLanes(t *testing.T) {
-	t.Parallel()
-	p, release := stuck(t, Laned{Lanes: 1, SlowLanes: 1, MaxInFlight: 1, Options: patient})
-	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
-	inFlight, waiting := make(chan error, 1), make(chan error, 1)
-	go func() { inFlight <- slowly{p}.do(ctx, "GET", "k") }()
-	until(t, "the lane is full", func() bool { return p.figures().SlowInFlight == 1 })
-	go func() { waiting <- slowly{p}.do(ctx, "SET", "k", "v") }()
-	until(t, "the next batch waits", func() bool { return p.figures().Waiters == 1 })
-	require.False(t, p.Quiet())
-	require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
-	cancel()
-	require.ErrorIs(t, <-inFlight, redislanes.ErrUnknownOutcome)
-	require.ErrorIs(t, <-waiting, redislanes.ErrNotSent)
-	require.Zero(t, p.figures().Waiters)
-	release()
-	until(t, "it is quiet", p.Quiet)
-	require.Empty(t, get(t, p, "k"))
-}
-
 // TestSlowQueueIsBounded: MaxWaiters and FailFast hold for the lanes of slow
 // batches by themselves.
 func TestSlowQueueIsBounded(t *testing.T) {
@@ -192,45 +150,6 @@ func TestSlowQueueIsBounded(t *testing.T) {
 	}
 }
 
-// TestRetireWithSlowLanes: what is in flight gets its reply, and nothing new is
-// taken.
-func TestRetireWithSlowLanes(t *testing.T) {
-	t.Parallel()
-	p, release := stuck(t, Laned{Lanes: 1, Options: patient})
-	ctx := within(t, 20*time.Second)
-	done := make(chan error, 1)
-	go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
-	until(t, "it is in flight", func() bool { return p.figures().SlowInFlight == 1 })
-	p.Retire()
-	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), cause.ErrRetired)
-	require.False(t, p.Quiet())
-	release()
-	require.NoError(t, <-done)
-	until(t, "all connections are closed", func() bool { s := p.figures(); return s.Open == 0 && len(s.SlowLaneInFlight) == 0 })
-
-	late, _ := stuck(t, Laned{Lanes: 1})
-	late.Retire()
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), cause.ErrRetired, "also if there was no slow batch before")
-	require.NoError(t, late.Close())
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), cause.ErrRetired)
-}
-
-// TestCloseWithSlowLanes ends what is in flight and what waits.
-func TestCloseWithSlowLanes(t *testing.T) {
-	t.Parallel()
-	p, release := stuck(t, Laned{Lanes: 1, SlowLanes: 1, MaxInFlight: 1, Options: patient})
-	inFlight, waiting := make(chan error, 1), make(chan error, 1)
-	go func() { inFlight <- slowly{p}.do(context.Background(), "GET", "k") }()
-	until(t, "it is in flight", func() bool { return p.figures().SlowInFlight == 1 })
-	go func() { waiting <- slowly{p}.do(context.Background(), "GET", "k") }()
-	until(t, "the next one waits", func() bool { return p.figures().Waiters == 1 })
-	require.NoError(t, p.Close())
-	require.ErrorIs(t, <-inFlight, redislanes.ErrClosed)
-	require.ErrorIs(t, <-waiting, redislanes.ErrClosed)
-	require.ErrorIs(t, slowly{p}.do(context.Background(), "GET", "k"), redislanes.ErrClosed)
-	release()
-}
-
 // TestRenewReachesAllConnections: when the address may lead to another server, lanes
 // for slow batches and idle ones to dedicate are replaced, too.
 func TestRenewReachesAllConnections(t *testing.T) {
@@ -247,21 +166,4 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	until(t, "three connections are closed", func() bool { return p.figures().Closes["renewed"] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-}
-
-// TestSlowLanesAreDownWithTheServer: they fail at once, and come back.
-func TestSlowLanesAreDownWithTheServer(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
-	ctx := within(t, 20*time.Second)
-	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
-	require.NoError(t, server.Nodes()[0].Kill())
-	until(t, "slow batches fail with ErrDown", func() bool {
-		err := slowly{p}.do(ctx, "GET", "k")
-		require.Error(t, err)
-		return errors.Is(err, redislanes.ErrDown)
-	})
-	require.NoError(t, server.Nodes()[0].Restart(ctx))
-	until(t, "it works again", func() bool { return slowly{p}.do(ctx, "GET", "k") == nil })
 }

@@ -15,9 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // pausedServer is a simulated server that makes writers wait until resume is
@@ -53,10 +51,9 @@ func pausedServer(t *testing.T) (d lanes.Dialer, resume func()) {
 
 // pausedKinds have all their connections in flight when there are two callers.
 func pausedKinds() map[string]Config {
-	o := Options{PingEvery: -1}
 	return map[string]Config{
-		"fixed": Fixed{Size: 2, Options: o},
-		"laned": Laned{Lanes: 2, Strategy: lanes.RoundRobin, Options: o},
+		"fixed": Fixed{Size: 2},
+		"laned": Laned{Lanes: 2, Strategy: lanes.RoundRobin},
 	}
 }
 
@@ -116,25 +113,6 @@ func TestDeadConnection(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestSilentConnection: one connection gets nothing, because of the network,
-// while the server answers on the other one.
-func TestSilentConnection(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	p, err := New(Laned{Lanes: 1, Options: Options{StallTimeout: 100 * time.Millisecond}},
-		lanes.Dialer{}, proxy.Addr(), nil)
-	require.NoError(t, err)
-	defer p.Close()
-	require.NoError(t, p.Do(context.Background(), radix.Cmd(nil, "PING")))
-	proxy.Stall(redistest.ToClient)
-	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), cause.ErrStalled)
-	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrDown)
-	proxy.Flow(redistest.ToClient)
-	until(t, "it works again", func() bool { return p.Do(context.Background(), radix.Cmd(nil, "PING")) == nil })
-	require.Equal(t, "1", get(t, p, "k"))
 }
 
 // TestEachSilenceIsAsked: a question of an earlier silence that was lost on its way

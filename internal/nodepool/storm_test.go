@@ -179,58 +179,6 @@ func TestEvictingServer(t *testing.T) {
 	balanced(t, p)
 }
 
-// TestRefusedProofIsNotCounted: the PING with which a connection proves itself is no
-// command of a caller, so an error in reply is not counted.
-func TestRefusedProofIsNotCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var dials, pings atomic.Int64
-		serve := func(conn net.Conn, left int) {
-			defer conn.Close()
-			for in := bufio.NewReader(conn); left > 0; left-- {
-				command, err := readCommand(in)
-				if err != nil {
-					return
-				}
-				reply := "+OK\r\n"
-				if command == "PING" {
-					reply = "-MASTERDOWN Link with MASTER is down\r\n"
-					pings.Add(1)
-				}
-				_, _ = io.WriteString(conn, reply)
-			}
-		}
-		p, err := New(Fixed{Size: 1, Options: Options{PingEvery: -1}}, lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			left := 100
-			if dials.Add(1) == 1 {
-				left = 2 // the greeting
-			}
-			go serve(server, left)
-			return client, nil
-		}}, "refusing:1", nil)
-		require.NoError(t, err)
-		time.Sleep(time.Second)
-		require.Positive(t, pings.Load())
-		require.Equal(t, 1, p.figures().Open)
-		require.Empty(t, p.figures().ErrorReplies)
-		require.NoError(t, p.Close())
-	})
-}
-
-// TestDialsAreSpaced counts the dials to a server that refuses everybody.
-func TestDialsAreSpaced(t *testing.T) {
-	t.Parallel()
-	addr := hangsUp(t)
-	p, err := New(Fixed{Size: 20, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, addr, nil)
-	require.NoError(t, err)
-	defer p.Close()
-	for range 50 {
-		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
-	}
-	until(t, "all dials have failed", func() bool { return p.figures().Dialing == 0 })
-	require.LessOrEqual(t, p.figures().Dials, uint64(health.MaxDials))
-}
-
 // TestRefusalsThatPass: a server that refuses the handshake for now is dialled again as
 // one that cannot be reached, and one that refuses it for good slowly.
 func TestRefusalsThatPass(t *testing.T) {
@@ -295,32 +243,4 @@ func TestBusyServerIsUsedSoon(t *testing.T) {
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), text)
 		})
 	}
-}
-
-// TestRefusedHandshakesAreSlow: a server that refuses a password is not asked
-// over and over.
-func TestRefusedHandshakesAreSlow(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{Password: "right"})
-	p, err := New(Laned{Lanes: 4, Options: Options{MinBackoff: time.Nanosecond, MaxBackoff: time.Hour}},
-		lanes.Dialer{Password: "wrong"}, server.Addrs()[0], nil)
-	require.NoError(t, err)
-	defer p.Close()
-	until(t, "all dials have failed", func() bool { s := p.figures(); return s.DialErrors > 0 && s.Dialing == 0 })
-	for range 100 {
-		var refused *redislanes.HandshakeError
-		require.ErrorAs(t, p.Do(context.Background(), radix.Cmd(nil, "PING")), &refused)
-	}
-	require.LessOrEqual(t, p.figures().Dials, uint64(health.MaxDials))
-}
-
-// TestPauseEndsWithItsReason: a restart ends all connections of a pool that has just opened. They died young, so
-// dials are spaced, but not for longer than that says something.
-func TestPauseEndsWithItsReason(t *testing.T) {
-	overPipes(t, Fixed{Size: 50, Options: Options{MaxBackoff: time.Hour}}, lanes.Dialer{}, func(t *testing.T, p *Node, s *piped) {
-		time.Sleep(100 * time.Millisecond)
-		require.Equal(t, 50, s.cut())
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 50, p.figures().Open)
-	})
 }

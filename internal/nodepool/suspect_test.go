@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -64,16 +65,6 @@ func (h *holder) wait(command string) {
 	for h.holds(command) {
 		h.cond.Wait()
 	}
-}
-
-// reset closes all connections.
-func (h *holder) reset() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, end := range h.ends {
-		_ = end.Close()
-	}
-	h.ends = nil
 }
 
 func (h *holder) dialled() int {
@@ -227,7 +218,7 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		require.True(t, p.figures().Down)
 		require.False(t, p.figures().Suspect)
 		h.hold(nothing)
-		time.Sleep(p.main.MaxBackoff + 10*ms)
+		time.Sleep(health.MaxBackoff + 10*ms)
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 	})
 }
@@ -309,28 +300,5 @@ func TestIdlePoolDoesNotLook(t *testing.T) {
 		h.hold(nothing)
 		time.Sleep(50 * ms)
 		require.False(t, p.main.attended.Load())
-	})
-}
-
-// TestSuspectWithoutConnections: a suspect server whose last connection is lost is
-// dialled until it is back, also by a pool that wants no connection for now.
-func TestSuspectWithoutConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := new(holder)
-		p := h.pool(t, Laned{IdleTimeout: time.Second, Options: Options{PingEvery: 600 * time.Millisecond}})
-		alone := radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "SET", "k", "v"))
-		})
-		require.NoError(t, p.Do(t.Context(), alone))
-		h.hold(everything)
-		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
-		require.ErrorIs(t, p.Do(t.Context(), alone), cause.ErrSuspect)
-		p.dedicated.mu.Lock()
-		require.Zero(t, p.dedicated.size.target)
-		p.dedicated.mu.Unlock()
-		h.reset()
-		h.hold(nothing)
-		time.Sleep(2 * time.Second)
-		require.NoError(t, p.Do(t.Context(), alone))
 	})
 }

@@ -155,7 +155,7 @@ func failedDial(t *testing.T, fails func(context.Context) error) {
 			return dial(ctx, network, addr)
 		}
 		d.Timeout = time.Second
-		p := simulated(t, Adaptive{Min: 1, Max: 2, IdleTimeout: time.Second, Options: Options{PingEvery: -1}}, d)
+		p := simulated(t, Adaptive{Min: 1, Max: 2, IdleTimeout: time.Second}, d)
 		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error {
 			failing.Store(true)
 			_, err := incr(p, 5*time.Second)

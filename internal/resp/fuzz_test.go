@@ -2,7 +2,6 @@ package resp
 
 import (
 	"bytes"
-	"math"
 	"slices"
 	"testing"
 
@@ -39,37 +38,6 @@ func FuzzFramer(f *testing.F) {
 				require.Equal(t, rest, restOfPieces)
 			}
 		}
-	})
-}
-
-// FuzzEncode: arguments of any bytes come back as they were.
-func FuzzEncode(f *testing.F) {
-	f.Add("SET", "key", []byte("a\r\nb\x00"), int64(math.MinInt64))
-	f.Add("", "", []byte{}, int64(0))
-	f.Add("*1\r\n$1\r\n", "\r\n", []byte("$-1\r\n"), int64(-1))
-	f.Fuzz(func(t *testing.T, name, key string, value []byte, n int64) {
-		cmd := AppendArray(nil, 4)
-		cmd = AppendBulk(cmd, name)
-		cmd = AppendBulk(cmd, key)
-		cmd = AppendBulk(cmd, value)
-		cmd = AppendBulkInt(cmd, n)
-
-		found, rest, err := frames(t, NewFramer(DefaultMaxReply), cmd)
-		require.NoError(t, err)
-		require.Empty(t, rest)
-		require.Equal(t, []frame{{string(cmd), '*'}}, found)
-		require.Len(t, cmd, CommandLen(cmd))
-		require.Equal(t, name, CommandName(cmd))
-		for i, want := range []string{name, key, string(value)} {
-			arg, ok := Argument(cmd, i)
-			require.True(t, ok)
-			require.Equal(t, want, string(arg))
-		}
-		digits, ok := Argument(cmd, 3)
-		require.True(t, ok)
-		got, err := Int(AppendBulk(nil, digits))
-		require.NoError(t, err)
-		require.Equal(t, n, got)
 	})
 }
 

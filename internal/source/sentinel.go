@@ -101,7 +101,7 @@ func (s Sentinel) instances(reply []byte) (usable []instance) {
 // verify fails unless the server at the address says that it is a primary.
 func (s Sentinel) verify(ctx context.Context, addr string) error {
 	purpose := s.Purpose(false, func(_ string, role []byte) error { return AdmitPrimary(role) })
-	lane, err := wire.DialFor(ctx, s.Dialer, purpose, addr)
+	lane, err := wire.DialFor(ctx, s.Dialer, purpose, addr, wire.Owner{})
 	if err != nil {
 		return fmt.Errorf("the primary that it names: %w", err)
 	}

@@ -74,7 +74,7 @@ func ask(ctx context.Context, d lanes.Dialer, purpose wire.Purpose, addr string,
 	}
 	d = wire.WithDefaults(d)
 	d.MaxReply = min(d.MaxReply, maxMap)
-	lane, err := wire.DialFor(ctx, d, purpose, addr)
+	lane, err := wire.DialFor(ctx, d, purpose, addr, wire.Owner{})
 	if err != nil {
 		return nil, err
 	}

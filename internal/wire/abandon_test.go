@@ -2,17 +2,11 @@ package wire
 
 import (
 	"context"
-	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // One caller leaves; the one behind it on the lane gets its own reply, and the
@@ -78,35 +72,4 @@ func TestNothingWritesToAnAbandonedBatch(t *testing.T) {
 		b = new(Batch)
 	}
 	require.NoError(t, l.Err())
-}
-
-// Callers with deadlines about as long as the server takes: each has its own
-// value or an error, also over TLS, whose reads are interrupted, too.
-func TestRandomDeadlinesOnASharedLane(t *testing.T) {
-	for name, o := range map[string]servers.Options{"plain": {}, "TLS": {TLS: true}} {
-		t.Run(name, func(t *testing.T) {
-			server := servers.StartServer(t, o)
-			l := dialWith(t, lanes.Dialer{TLS: server.TLSConfig()}, server.Addrs()[0], noEvents{})
-			var tasks sync.WaitGroup
-			for caller := range 8 {
-				tasks.Go(func() {
-					for round := range 100 {
-						value := strings.Repeat(string(rune('a'+caller)), 1+round*round%5000)
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(50+37*round%2000)*time.Microsecond)
-						b := newTrip([]string{"ECHO", value}, []string{"ECHO", value})
-						RoundTrip(ctx, l, b)
-						cancel()
-						for _, reply := range b.texts() {
-							if reply != "" {
-								assert.True(t, strings.HasSuffix(reply, "\n"+value+"\r\n"), "%.40q", reply)
-							}
-						}
-					}
-				})
-			}
-			tasks.Wait()
-			require.NoError(t, l.ping(t))
-			require.NoError(t, l.Err())
-		})
-	}
 }

@@ -22,14 +22,13 @@ type Batch struct {
 	slow  bool   // travels on lanes for slow commands, where there are any
 	alone bool   // travels over a connection that no other batch uses meanwhile
 
-	uncounted bool // such as a PING: no [Load] and no [ErrorCount] counts it
+	uncounted bool // such as a PING: no [ErrorCount] counts it
 
 	flush bool // the caller got the role of the writer with this batch
 	reads bool // the caller got a claim on the role of the reader
 
-	measured bool          // it is to be known how long it takes
-	since    time.Duration // from when on, see Now
-	took     atomic.Int64  // nanoseconds, once it is complete
+	since time.Duration // from when on it is measured, see Now; 0: it is not
+	took  atomic.Int64  // nanoseconds, once it is complete
 
 	// Waiter is the batch's latest place in a pool's queue. The pool sets and reads it on the goroutine
 	// of the batch's caller. Reset clears it.
@@ -41,23 +40,35 @@ type Batch struct {
 	// left the processor's cache by then.
 	ends []int // for each command, the bytes of the batch up to its end
 
-	// The lane's replyMu guards these until the batch is done or abandoned.
-	answered  int // replies that arrived, also after the batch was abandoned
-	buf       []byte
-	replies   []int // for each reply, its end in buf
-	errors    int   // replies that are errors
-	err       error // why commands behind the last reply have none
-	complete  atomic.Bool
-	hasError  atomic.Bool // it is complete, with an error or without all replies
-	done      bool
-	abandoned bool
-	due       bool // the reply behind the last one was the lane's next when the lane ended
+	// The lane's replyMu guards these until the batch has ended or is abandoned.
+	answered int // replies that arrived, also after the batch was abandoned
+	buf      []byte
+	replies  []int // for each reply, its end in buf
+	errors   int   // replies that are errors
+	phase    phase
+	outcome  atomic.Uint32 // endedWell or endedBadly, once the caller may know; else 0
 
 	began   time.Duration // when it was enqueued, see Now; 0 unless it is timed
-	handed  int           // how many commands were handed to the socket whole, if err is set
-	unknown error         // err with ErrUnknownOutcome
-	notSent error         // err with ErrNotSent
+	handed  int           // how many commands were handed to the socket whole, if some have no reply
+	unknown error         // of these commands, with ErrUnknownOutcome
+	notSent error         // of the others, with ErrNotSent; nil: all commands have replies
 }
+
+// A phase says what may still happen to a batch.
+type phase uint8
+
+const (
+	underWay  phase = iota // replies may arrive
+	ended                  // it has all its replies, or has failed
+	abandoned              // its caller has left, and its replies are dropped
+	cutOff                 // ended, and the reply behind the last one was the lane's next when the lane ended
+)
+
+// The outcomes of a batch that is complete.
+const (
+	endedWell  = 1
+	endedBadly = 2 // with an error reply, or without all replies
+)
 
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
@@ -92,7 +103,7 @@ func (b *Batch) Alone() bool { return b.alone }
 // Measure makes it known, once the batch is complete, how long it took since the
 // given time, which is one of [Now]. It must be called before the batch is submitted;
 // Reset takes it away.
-func (b *Batch) Measure(since time.Duration) { b.measured, b.since = true, since }
+func (b *Batch) Measure(since time.Duration) { b.since = max(1, since) }
 
 // Took returns how long the batch took to be complete, or how long it has taken up
 // to now, if it was abandoned. It must have been [Batch.Measure]d.
@@ -151,16 +162,16 @@ func (b *Batch) Replies() []byte { return b.buf[:b.ReplySize()] }
 func (b *Batch) Errors() int { return b.errors }
 
 // Failed reports whether there are commands without a reply.
-func (b *Batch) Failed() bool { return b.err != nil }
+func (b *Batch) Failed() bool { return b.notSent != nil }
 
 // HasError reports whether the batch is complete, and has an error reply or a
 // command without a reply. It may be called while the batch is in flight, by
 // the goroutine that waits for it; see [Call.Next].
-func (b *Batch) HasError() bool { return b.hasError.Load() }
+func (b *Batch) HasError() bool { return b.outcome.Load() == endedBadly }
 
 // Complete reports whether the batch has ended. As HasError, it may be called while
 // the batch is in flight.
-func (b *Batch) Complete() bool { return b.complete.Load() }
+func (b *Batch) Complete() bool { return b.outcome.Load() != 0 }
 
 // Reply returns the i-th command's reply as it came, valid until Reset, or an
 // error that says what became of the command. It may be called once the trip
@@ -181,7 +192,7 @@ func (b *Batch) Reply(i int) ([]byte, error) {
 
 // Due reports whether the connection ended while the i-th command's reply was the next one that it
 // owed. The server, or what is in front of it, may have ended the connection because of that command.
-func (b *Batch) Due(i int) bool { return b.due && i == len(b.replies) }
+func (b *Batch) Due(i int) bool { return b.phase == cutOff && i == len(b.replies) }
 
 // Events returns the [Owner].Events of the lane that has taken the batch; nil if none has. Only
 // the goroutine that has submitted the batch may call it.
@@ -189,7 +200,7 @@ func (b *Batch) Events() Events {
 	if b.lane == nil {
 		return nil
 	}
-	return b.lane.events
+	return b.lane.Events
 }
 
 // read lets the caller read its own replies, if the lane was idle when the
@@ -224,7 +235,7 @@ func (b *Batch) Abandon(cause error) {
 	switch {
 	case b.lane != nil:
 		b.lane.abandon(b, cause)
-	case !b.done:
+	case b.phase == underWay:
 		b.fail("", cause, 0)
 	}
 }
@@ -242,7 +253,7 @@ func (b *Batch) Refuse(addr string, cause error) { b.fail(addr, cause, 0) }
 // fail notes the outcome of the commands without a reply. It is unknown for commands among the
 // first handed ones of the batch. The others were not sent.
 func (b *Batch) fail(addr string, cause error, handed int) {
-	b.done, b.err, b.handed, b.arena = true, cause, handed, nil
+	b.phase, b.handed, b.arena = max(b.phase, ended), handed, nil
 	b.notSent = NotSent(addr, cause)
 	if handed > 0 {
 		b.unknown = Unknown(addr, cause)
@@ -261,7 +272,7 @@ func (b *Batch) handedAt(stream uint64) int {
 
 // store takes over bytes of replies.
 func (b *Batch) store(p []byte) {
-	if !b.abandoned {
+	if b.phase != abandoned {
 		b.buf = append(b.buf, p...)
 	}
 }
@@ -269,20 +280,13 @@ func (b *Batch) store(p []byte) {
 // answer notes that the reply that ends at the given place in buf is complete.
 func (b *Batch) answer(end int, kind byte) {
 	b.answered++
-	if b.abandoned {
+	if b.phase == abandoned {
 		return
 	}
 	b.replies = append(b.replies, end)
 	if kind == '-' || kind == '!' {
 		b.errors++
 	}
-}
-
-func (b *Batch) appendTo(w []byte) []byte {
-	for _, r := range b.runs {
-		w = append(w, b.arena[r.from:r.to]...)
-	}
-	return w
 }
 
 // Size returns how many bytes the commands have.

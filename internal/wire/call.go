@@ -2,11 +2,14 @@ package wire
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A Call waits for the batches of one request. It wakes its caller once,
@@ -23,7 +26,6 @@ type Call struct {
 	alarm   atomic.Bool   // a batch has ended with an error since Next looked
 	done    chan struct{} // tells the caller to look again; may do so for nothing
 	mine    []*Batch      // that the caller is to write and to read
-	lookBy  time.Duration // when its last look ends, see Now; 0: it has not begun
 }
 
 // NewCall returns a Call that can be used many times in turn.
@@ -40,15 +42,29 @@ func (c *Call) Begin(n int) {
 // Mine notes a batch that the caller is to write and to read. See [Submitter].
 func (c *Call) Mine(b *Batch) { c.mine = append(c.mine, b) }
 
-// Flush writes the batches that are the caller's to write.
-func (c *Call) Flush() { Flush(c.mine) }
+// Flush writes what was enqueued on the lanes of the call's batches, where their caller has got the role
+// of the writer. If a lane is busy it lets other goroutines run first, once for all lanes, so that they
+// can enqueue too and share the write.
+func (c *Call) Flush() {
+	for _, b := range c.mine {
+		if b.flush && b.lane.gauge.InFlight.Load() > 1 {
+			runtime.Gosched()
+			break
+		}
+	}
+	for _, b := range c.mine {
+		if b.flush {
+			b.flush = false
+			b.lane.Flush()
+		}
+	}
+}
 
 // Read lets the caller read the replies to its batches, beginning with the batch that was written
 // last: while the caller waits for that, the replies to the others arrive. If a reply is late, the
 // lanes' background readers read the rest, so that silent servers are not waited for one by one.
-// At the context's end it looks once more, for lastLook, at all that is left.
+// It waits for lastLook for what they find, also if the context has ended.
 func (c *Call) Read(ctx context.Context) {
-	c.lookBy = 0
 	late, left := false, 0
 	for _, b := range slices.Backward(c.mine) {
 		if late {
@@ -64,23 +80,9 @@ func (c *Call) Read(ctx context.Context) {
 	}
 }
 
-// ownLook begins the last look, if it has not begun, and returns how long the caller may read by
-// itself: the second half of it is for the background readers of the other lanes.
-func (c *Call) ownLook(now time.Duration) time.Duration {
-	if c.lookBy == 0 {
-		c.lookBy = now + lastLook
-	}
-	return c.lookBy - now - lastLook/2
-}
-
-// look waits for replies that have arrived, even if the context has ended: for lastLook, or until
-// the last look ends if it has begun.
+// look waits for lastLook for replies that have arrived while the caller read from another lane.
 func (c *Call) look() {
-	left := lastLook
-	if c.lookBy != 0 {
-		left = c.lookBy - Now()
-	}
-	over := time.NewTimer(left)
+	over := time.NewTimer(lastLook)
 	defer over.Stop()
 	for waiting := c.pending.Add(-1) > 0; waiting; {
 		select {
@@ -93,14 +95,6 @@ func (c *Call) look() {
 	c.pending.Add(1)
 }
 
-// wake has the caller look again.
-func (c *Call) wake() {
-	select {
-	case c.done <- struct{}{}:
-	default:
-	}
-}
-
 // More prepares the Call for n batches more, while others may be pending.
 func (c *Call) More(n int) { c.pending.Add(int32(n)) }
 
@@ -108,7 +102,7 @@ func (c *Call) More(n int) { c.pending.Add(int32(n)) }
 // the context's error in the latter case.
 func (c *Call) Wait(ctx context.Context) error {
 	for left := c.pending.Add(-1); left > 0; left = c.pending.Load() {
-		if err := c.sleep(ctx); err != nil {
+		if _, err := c.sleep(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -121,19 +115,20 @@ func (c *Call) Wait(ctx context.Context) error {
 func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
 	for left := c.pending.Add(-1); left > 0 && !c.alarm.Swap(false); left = c.pending.Load() {
 		fired := false
-		if fired, err = c.sleepUntil(ctx, due); fired || err != nil {
+		if fired, err = c.sleep(ctx, due); fired || err != nil {
 			break
 		}
 	}
 	return c.pending.Add(1) == 1, err
 }
 
-// sleepUntil is sleep until due fires, which may be nil.
-func (c *Call) sleepUntil(ctx context.Context, due <-chan time.Time) (fired bool, err error) {
-	if due == nil {
-		return false, c.sleep(ctx)
-	}
+// sleep waits until there may be something new, or due fires, which may be nil.
+func (c *Call) sleep(ctx context.Context, due <-chan time.Time) (fired bool, err error) {
 	own, outer := deadline.Channels(ctx)
+	if own == nil && due == nil {
+		<-c.done
+		return false, nil
+	}
 	select {
 	case <-c.done:
 		return false, nil
@@ -145,36 +140,99 @@ func (c *Call) sleepUntil(ctx context.Context, due <-chan time.Time) (fired bool
 	return false, ctx.Err()
 }
 
-// sleep waits until there may be something new.
-func (c *Call) sleep(ctx context.Context) error {
-	own, outer := deadline.Channels(ctx)
-	if own == nil {
-		<-c.done
-		return nil
-	}
-	select {
-	case <-c.done:
-		return nil
-	case <-own:
-	case <-outer:
-	}
-	return ctx.Err()
-}
-
 // complete notes the batch's end. The batch may be in use again afterwards.
 func (c *Call) complete(b *Batch) {
-	failed := b.errors > 0 || b.err != nil
-	if b.measured {
+	if b.since != 0 {
 		b.took.Store(max(1, int64(Now()-b.since)))
 	}
-	if failed {
-		b.hasError.Store(true)
+	if b.errors == 0 && b.notSent == nil {
+		b.outcome.Store(endedWell)
+		if c.pending.Add(-1) == 0 {
+			notify(c.done)
+		}
+		return
 	}
-	b.complete.Store(true)
-	if failed {
-		c.alarm.Store(true)
+	if b.errors > 0 && b.lane.Errors != nil && !b.uncounted {
+		b.lane.Errors.add(b)
 	}
-	if c.pending.Add(-1) == 0 || failed {
-		c.wake()
+	b.outcome.Store(endedBadly)
+	c.alarm.Store(true)
+	c.pending.Add(-1)
+	notify(c.done)
+}
+
+// A Submitter takes batches: a lane or a pool.
+type Submitter interface {
+	// Submit enqueues the batch, lets it wait for room, or fails it, without
+	// blocking. Only if mine is set must the caller, who will wait for the
+	// batch, note it with [Call.Mine], and call Flush and Read before it waits.
+	Submit(b *Batch) (mine bool)
+	// Abandon gives up waiting for a batch that was submitted.
+	Abandon(b *Batch, cause error)
+	// Address returns the server's address, host:port.
+	Address() string
+}
+
+// RoundTrip submits one batch and waits for its replies or the context's end.
+func RoundTrip(ctx context.Context, to Submitter, b *Batch) {
+	if ctx == nil {
+		b.Refuse(to.Address(), cause.ErrNilContext)
+		return
+	}
+	if err := ctx.Err(); err != nil {
+		b.Refuse(to.Address(), err)
+		return
+	}
+	b.call.Begin(1)
+	if to.Submit(b) {
+		b.call.Mine(b)
+		b.call.Flush()
+		b.call.Read(ctx)
+	}
+	if err := b.call.Wait(ctx); err != nil {
+		to.Abandon(b, err)
 	}
 }
+
+// Question returns a batch of commands of the client's own, such as PING, with its own Call for
+// one trip. No [ErrorCount] counts it.
+func Question(commands ...[]string) *Batch {
+	b, encoded := new(Batch), []byte(nil)
+	ends := make([]int, len(commands))
+	for i, c := range commands {
+		encoded = resp.AppendCommand(encoded, c[0], c[1:]...)
+		ends[i] = len(encoded)
+	}
+	b.Reset(NewCall(), encoded)
+	from := 0
+	for _, end := range ends {
+		b.Add(from, end)
+		from = end
+	}
+	b.call.Begin(1)
+	b.uncounted = true
+	return b
+}
+
+// Ask sends commands of the client's own and returns the batch with their replies, or with why
+// there are none.
+func Ask(ctx context.Context, to Submitter, commands ...[]string) *Batch {
+	b := Question(commands...)
+	RoundTrip(ctx, to, b)
+	return b
+}
+
+// notify makes the next receive from the channel succeed.
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// epoch is what Now counts from.
+var epoch = time.Now()
+
+// Now returns how much time has passed since some moment before the first call. It
+// costs half of what time.Now does, which reads two clocks.
+func Now() time.Duration { return time.Since(epoch) }

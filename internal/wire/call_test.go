@@ -18,7 +18,7 @@ func (b *Batch) end(failed bool) {
 		b.Fail("addr", ErrClosed)
 		return
 	}
-	b.done = true
+	b.phase = ended
 	b.call.complete(b)
 }
 
@@ -102,7 +102,7 @@ func TestCallIsUsedAgain(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for i := range batches {
-			require.True(t, batches[i].done)
+			require.Equal(t, ended, batches[i].phase)
 			require.Equal(t, (round+i)%3 == 0, batches[i].HasError())
 		}
 		if round%2 == 0 {

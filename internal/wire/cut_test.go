@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -63,25 +62,6 @@ func TestReplyStreamCutAtEveryOffset(t *testing.T) {
 			require.Positive(t, failed)
 			require.NoError(t, l.Close())
 		}
-	}
-}
-
-func TestRepliesInPiecesOfOneByte(t *testing.T) {
-	addr := scripted(t, func(p *peer) {
-		for p.take(len(fiveCommands)) {
-			for _, c := range []byte(strings.Join(fiveReplies, "")) {
-				_, _ = p.Write([]byte{c})
-			}
-		}
-	})
-	l := dial(t, addr)
-	b := new(Batch)
-	for range 50 {
-		b.fill(NewCall(), fiveCommands...)
-		RoundTrip(within(t, patience), l, b)
-		require.Equal(t, fiveReplies, b.texts())
-		require.Equal(t, 1, b.Errors())
-		require.False(t, b.Failed())
 	}
 }
 
@@ -172,22 +152,4 @@ func TestClosedWithRepliesMissing(t *testing.T) {
 func (b *Batch) again() *Batch {
 	b.fill(NewCall(), []string{"INCRBY", "a", "1"})
 	return b
-}
-
-func TestLargeReplyIsWhole(t *testing.T) {
-	const size = 64 << 20
-	value := bytes.Repeat([]byte("0123456789abcdef"), size/16)
-	addr := scripted(t, func(p *peer) {
-		for p.take(1) {
-			_, _ = p.Write(resp.AppendBulk(nil, value))
-		}
-	})
-	l := dial(t, addr)
-	b := newTrip([]string{"GET", "large"})
-	RoundTrip(within(t, patience), l, b)
-	reply, err := b.Reply(0)
-	require.NoError(t, err)
-	got, err := resp.Bytes(reply)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(value, got))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
@@ -44,21 +45,13 @@ type dialer struct {
 
 // WithDefaults returns d with its zero fields set.
 func WithDefaults(d lanes.Dialer) lanes.Dialer {
-	if d.Protocol == 0 {
-		d.Protocol = 2
-	}
-	for _, f := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{{&d.Timeout, defaultTimeout}, {&d.WriteTimeout, defaultWriteTimeout}} {
-		if *f.field == 0 {
-			*f.field = f.value
-		}
-	}
+	d.Protocol = cmp.Or(d.Protocol, 2)
+	d.Timeout = cmp.Or(d.Timeout, defaultTimeout)
+	d.WriteTimeout = cmp.Or(d.WriteTimeout, defaultWriteTimeout)
+	d.MaxReply = cmp.Or(d.MaxReply, resp.DefaultMaxReply)
 	if d.NetDial == nil {
 		d.NetDial = (&net.Dialer{KeepAlive: defaultKeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
 	}
-	d.MaxReply = cmp.Or(d.MaxReply, resp.DefaultMaxReply)
 	return d
 }
 
@@ -89,12 +82,7 @@ var ErrCredentials = errors.New("the server refuses what Dialer.Credentials has 
 
 // DialFor connects to addr, host:port or the path of a unix socket, and authenticates. The
 // context and Timeout bound the whole of it. A wrong password is a [redislanes.HandshakeError].
-func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (*Lane, error) {
-	return DialOwned(ctx, d, purpose, addr, Owner{})
-}
-
-// DialOwned is DialFor for a lane with an owner.
-func DialOwned(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, owner Owner) (*Lane, error) {
+func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, owner Owner) (*Lane, error) {
 	conn, settings, err := connect(ctx, d, purpose, addr)
 	if err != nil {
 		return nil, err
@@ -102,18 +90,30 @@ func DialOwned(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string
 	return newLane(addr, conn, settings, owner), nil
 }
 
-func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, error) {
+// connect connects and authenticates.
+func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (conn net.Conn, settings dialer, err error) {
 	if err := d.Validate(); err != nil {
-		return nil, dialer{}, err
+		return nil, settings, err
 	}
 	if err := CheckAddr(addr); err != nil {
-		return nil, dialer{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
+		return nil, settings, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
-	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose}
+	settings = dialer{Dialer: WithDefaults(d), Purpose: purpose}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	conn, err := settings.open(ctx, addr)
-	return conn, settings, err
+	if d.Credentials != nil {
+		if err := settings.askCredentials(ctx); err != nil {
+			return nil, settings, fmt.Errorf("%s: %w", addr, err)
+		}
+	}
+	if conn, err = settings.connect(ctx, addr); err != nil {
+		return nil, settings, withAddr(addr, err)
+	}
+	if err = settings.handshake(ctx, addr, conn); err != nil {
+		_ = conn.Close()
+		return nil, settings, withAddr(addr, err)
+	}
+	return conn, settings, nil
 }
 
 // Connect is DialFor without a lane: it returns the connection after its handshake, for radix to
@@ -124,23 +124,6 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 		return nil, err
 	}
 	return newWholeConn(conn, settings.MaxReply), nil
-}
-
-// open connects and authenticates.
-func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, err error) {
-	if d.Credentials != nil {
-		if err := d.askCredentials(ctx); err != nil {
-			return nil, fmt.Errorf("%s: %w", addr, err)
-		}
-	}
-	if conn, err = d.connect(ctx, addr); err != nil {
-		return nil, err
-	}
-	if err = d.handshake(ctx, addr, conn); err != nil {
-		_ = conn.Close()
-		return nil, withAddr(addr, err)
-	}
-	return conn, nil
 }
 
 // askCredentials calls a user's function, as netDial and shakeHands do.
@@ -164,7 +147,7 @@ func (d dialer) netDial(ctx context.Context, addr string) (conn net.Conn, err er
 	case conn == nil:
 		return nil, errors.New("Dialer.NetDial returned neither a connection nor an error")
 	}
-	return relayed(conn, d.WriteTimeout), nil
+	return guardedConn(conn, d.WriteTimeout), nil
 }
 
 func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
@@ -174,20 +157,17 @@ func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
 
 func (d dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	conn, err := d.netDial(ctx, addr)
-	if err != nil {
-		return nil, withAddr(addr, err)
-	}
-	if d.TLS == nil {
-		return conn, nil
+	if err != nil || d.TLS == nil {
+		return conn, err
 	}
 	config := d.TLS.Clone()
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(addr)
 	}
-	secure := tls.Client(belowTLS(conn), config)
+	secure := tls.Client(&tlsSocket{Conn: conn, socket: newSocket(conn)}, config)
 	if err = shakeHands(ctx, secure); err != nil {
 		_ = conn.Close()
-		return nil, withAddr(addr, tlsFailure(err))
+		return nil, tlsFailure(err)
 	}
 	return secure, nil
 }
@@ -201,11 +181,6 @@ func withAddr(addr string, err error) error {
 	return fmt.Errorf("%s: %w", addr, err)
 }
 
-type noEvents struct{}
-
-func (noEvents) Answered(*Lane) {}
-func (noEvents) Closed(*Lane)   {}
-
 var (
 	errAddrList = errors.New("it is a list: give each host:port by itself; cluster.ParseURL reads lists")
 	errBareIPv6 = errors.New("an IPv6 address needs brackets and a port, such as [::1]:6379")
@@ -213,6 +188,14 @@ var (
 
 var errNoAddr = errors.New("want host:port, not a URL; a password goes into Dialer.Password or Credentials, " +
 	"a user into Dialer.Username, TLS into Dialer.TLS; cluster.ParseURL reads URLs")
+
+// NetAddr is a host:port, or the path of a unix socket, as a net.Addr.
+type NetAddr string
+
+// Network returns "tcp" or "unix".
+func (a NetAddr) Network() string { return network(string(a)) }
+
+func (a NetAddr) String() string { return string(a) }
 
 // IsPath tells whether the address is the path of a unix socket.
 func IsPath(addr string) bool { return strings.HasPrefix(addr, "/") }
@@ -238,4 +221,16 @@ func CheckAddr(addr string) error {
 		return errBareIPv6
 	}
 	return nil
+}
+
+// limitUnacknowledged returns a net.Dialer.Control for that, where the kernel knows it. What
+// it cannot set is left as it is.
+func limitUnacknowledged(writeTimeout time.Duration) func(network, addr string, raw syscall.RawConn) error {
+	limit := max(LongestPause, writeTimeout)
+	return func(network, _ string, raw syscall.RawConn) error {
+		if strings.HasPrefix(network, "tcp") {
+			_ = raw.Control(func(fd uintptr) { setUserTimeout(fd, limit) })
+		}
+		return nil
+	}
 }

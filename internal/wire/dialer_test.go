@@ -111,17 +111,6 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 	}
 }
 
-func TestDialerDefaults(t *testing.T) {
-	d := WithDefaults(lanes.Dialer{})
-	assert.Equal(t, 2, d.Protocol)
-	assert.Equal(t, 5*time.Second, d.Timeout)
-	assert.Equal(t, 5*time.Second, d.WriteTimeout)
-	assert.NotNil(t, d.NetDial)
-	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, MaxReply: 7})
-	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), int64(7)},
-		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.MaxReply})
-}
-
 func TestCheckAddr(t *testing.T) {
 	for addr, want := range map[string]error{
 		"h:1": nil, "localhost:6379": nil, "10.0.0.1:6379": nil, "[::1]:6379": nil, "/run/redis.sock": nil, "/var/run/a,b.sock": nil, "/run/redis@main/#1.sock": nil,
@@ -145,22 +134,12 @@ func TestMemberIsAsked(t *testing.T) {
 		told = []string{addr, string(id)}
 		return verdict
 	}}
-	l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
+	l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr, Owner{})
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	require.Equal(t, []string{addr, disabled}, told)
 	verdict = errors.New("another one is meant")
-	_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
+	_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr, Owner{})
 	require.ErrorIs(t, err, verdict)
 	require.ErrorContains(t, err, addr)
-}
-
-// TestAddressWithAPassword is refused without showing it.
-func TestAddressWithAPassword(t *testing.T) {
-	t.Parallel()
-	for _, addr := range []string{"redis://:canary@h:1", "u:canary@h:1", "h:1?password=canary"} {
-		_, err := Dial(t.Context(), lanes.Dialer{}, addr)
-		require.ErrorContains(t, err, "Dialer.Password")
-		require.NotContains(t, err.Error(), "canary")
-	}
 }

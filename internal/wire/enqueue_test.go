@@ -67,18 +67,6 @@ func TestOneWriterFlushesForAll(t *testing.T) {
 	assert.Equal(t, []string{"$1\r\na\r\n", "$1\r\nb\r\n", "$1\r\nc\r\n"}, append(append(a.texts(), b.texts()...), c.texts()...))
 }
 
-func TestDispatchedBatchOnAQuietLaneIsRead(t *testing.T) {
-	l := dial(t, scripted(t, (*peer).echo))
-	quieten(t, l)
-	b := begun([]string{"ECHO", "x"})
-	ok, flush := l.Dispatch(b, 1)
-	require.True(t, ok && flush)
-	require.Equal(t, background, l.role(), "its caller does not know that it could read")
-	l.Flush()
-	require.NoError(t, b.call.Wait(within(t, patience)))
-	assert.Equal(t, []string{"$1\r\nx\r\n"}, b.texts())
-}
-
 func TestClosedLaneTakesNothing(t *testing.T) {
 	l := dial(t, scripted(t, (*peer).echo))
 	require.NoError(t, l.Close())

@@ -1,12 +1,16 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
+	"unicode"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -102,3 +106,107 @@ func IsRefusal(reply []byte) bool {
 type refusal struct{ *cause.SaidError }
 
 func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }
+
+// errorCodes are what error replies are counted by: the first words of their texts,
+// from errors that all commands may get. It is a fixed list, so that no server adds to
+// it. The last one stands for all others.
+var errorCodes = [...]string{
+	"ASK", "BUSY", "CLUSTERDOWN", "CROSSSLOT", "ERR", "EXECABORT", "LOADING", "MASTERDOWN", "MISCONF", "MOVED",
+	"NOAUTH", "NOPERM", "NOREPLICAS", "NOSCRIPT", "OOM", "READONLY", "TRYAGAIN", "WRONGTYPE", "other",
+}
+
+const otherErrors = len(errorCodes) - 1
+
+var errorCodeIndex = func() map[string]int {
+	index := make(map[string]int)
+	for i, code := range errorCodes[:otherErrors] {
+		index[code] = i
+	}
+	return index
+}()
+
+// ErrorCodes returns what error replies are counted by.
+func ErrorCodes() []string { return append([]string(nil), errorCodes[:]...) }
+
+// ErrorCode returns what an error reply of the text is counted by. It does not
+// allocate.
+func ErrorCode(text []byte) string { return errorCodes[codeIndex(text)] }
+
+func codeIndex(text []byte) int {
+	code, _, _ := bytes.Cut(text, []byte(" "))
+	if i, ok := errorCodeIndex[string(code)]; ok {
+		return i
+	}
+	return otherErrors
+}
+
+// An ErrorCount counts error replies by their code, of all lanes of an [Owner]. It leaves out
+// those to uncounted batches, and those that nobody waits for any more. The zero value is ready to use; its methods are safe for
+// concurrent use.
+type ErrorCount struct {
+	of [len(errorCodes)]atomic.Uint64
+}
+
+// ByCode returns how many errors there were of each code, without the codes that had none.
+func (c *ErrorCount) ByCode() map[string]uint64 {
+	counts := make(map[string]uint64)
+	for i := range c.of {
+		if n := c.of[i].Load(); n > 0 {
+			counts[errorCodes[i]] = n
+		}
+	}
+	return counts
+}
+
+// add counts the error replies of a batch that is about to be complete.
+func (c *ErrorCount) add(b *Batch) {
+	for i := range b.replies {
+		reply, _ := b.Reply(i)
+		if resp.IsError(reply) {
+			c.of[codeIndex(resp.ErrorText(reply))].Add(1)
+		}
+	}
+}
+
+// Commands calls each with the bounds of every command of an encoded request
+// and returns their number.
+func Commands(request []byte, each func(from, to int)) (n int, err error) {
+	for from := 0; from < len(request); n++ {
+		size := resp.CommandLen(request[from:])
+		if size == 0 {
+			return n, errNotACommand
+		}
+		each(from, from+size)
+		from += size
+	}
+	return n, nil
+}
+
+// NotShared returns the refusal of a command that does not travel on a connection of others. It
+// is otherwise, unless the command needs more than a dedicated connection.
+func NotShared(c command.Command, otherwise error) error {
+	switch c.Effect() {
+	case command.Awaits:
+		return cause.ErrNoWrites
+	case command.Unanswered:
+		return cause.ErrUnanswered
+	}
+	return otherwise
+}
+
+var (
+	errNoName    = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
+	errBlankName = fmt.Errorf("the command's name has a blank in it, pass the arguments separately: %w", redislanes.ErrNotSent)
+)
+
+// CheckName returns an error for a name that no command has.
+func CheckName(c command.Command) error {
+	switch name := c.Name(); {
+	case c.Known():
+	case name == "":
+		return errNoName
+	case strings.ContainsFunc(name, unicode.IsSpace):
+		return Named(name, "", errBlankName)
+	}
+	return nil
+}

@@ -74,7 +74,7 @@ var errNoConnection = errors.New("no connection")
 func counted(t *testing.T, d lanes.Dialer, b *Batch, handler func(p *peer)) map[string]uint64 {
 	l := dialWith(t, d, scripted(t, handler), noEvents{})
 	var count ErrorCount
-	l.errorReplies = &count
+	l.Errors = &count
 	RoundTrip(within(t, patience), l, b)
 	return count.ByCode()
 }

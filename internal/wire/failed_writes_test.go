@@ -18,20 +18,27 @@ import (
 // A failing socket fails the first write when it is told to, and would take what
 // comes behind it.
 type failing struct {
-	outlet
 	writes      int
 	first, fail chan struct{}
 	behind      int // bytes
 }
 
-func (f *failing) write(p []byte) (int, error) {
-	if f.writes++; f.writes == 1 {
-		close(f.first)
-		<-f.fail
-		return 0, errors.New("a piece was lost")
+// failWrites makes the lane's socket a failing one.
+func failWrites(l *Lane) *failing {
+	f := &failing{first: make(chan struct{}), fail: make(chan struct{})}
+	s := l.conn.socket
+	s.try = func(uintptr) bool {
+		if f.writes++; f.writes == 1 {
+			close(f.first)
+			<-f.fail
+			s.err = errors.New("a piece was lost")
+			return true
+		}
+		f.behind += len(s.out)
+		s.wrote = len(s.out)
+		return true
 	}
-	f.behind += len(p)
-	return len(p), nil
+	return f
 }
 
 // Nothing is enqueued behind a hole in the stream: it would be written, and
@@ -45,8 +52,7 @@ func TestNothingIsWrittenBehindAHole(t *testing.T) {
 	for range 5 {
 		l, err := Dial(within(t, patience), lanes.Dialer{}, addr)
 		require.NoError(t, err)
-		conn := &failing{outlet: l.plain, first: make(chan struct{}), fail: make(chan struct{})}
-		l.plain = conn
+		conn := failWrites(l)
 		lost := begun([]string{"SET", "k", "v"})
 		require.True(t, l.Submit(lost))
 		go Flush([]*Batch{lost})
@@ -107,8 +113,7 @@ func TestRepliesThatArrivedSurviveAFailedWrite(t *testing.T) {
 			return !l.writing
 		})
 		l.mu.Lock()
-		conn := &failing{outlet: l.plain, first: make(chan struct{}), fail: make(chan struct{})}
-		l.plain = conn
+		conn := failWrites(l)
 		l.mu.Unlock()
 		close(conn.fail)
 		late := begun([]string{"SET", "k", "v"})
@@ -134,15 +139,18 @@ func TestSilentAfterAFailedWrite(t *testing.T) {
 	defer close(over)
 	l, err := Dial(within(t, patience), lanes.Dialer{}, addr)
 	require.NoError(t, err)
-	conn := &failing{outlet: l.plain, first: make(chan struct{}), fail: make(chan struct{})}
-	l.plain = conn
+	conn := failWrites(l)
 	close(conn.fail)
 	lost := begun([]string{"SET", "k", "v"})
 	require.True(t, l.Submit(lost))
 	Flush([]*Batch{lost})
 	require.NoError(t, lost.call.Wait(within(t, patience)))
 	require.True(t, lost.Failed())
-	<-l.closed
+	until(t, "the connection is closed", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.state >= shut
+	})
 	require.NoError(t, l.Close())
 }
 
@@ -170,11 +178,11 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	err = dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn)
 	require.NoError(t, err)
 	conn.fails = true
-	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, Owner{})
+	l := newLane(addr, guardedConn(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, Owner{})
 	defer l.Close()
-	b := newTrip(large(4, relayPiece/3)...)
+	b := newTrip(large(4, writePiece/3)...)
 	RoundTrip(within(t, patience), l, b)
-	for i := range 2 { // the relay may have taken the others, too
+	for i := range 2 { // the others were not given to it
 		_, err := b.Reply(i)
 		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	}
@@ -184,7 +192,7 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 func TestFailedWriteOverTLSIsUnknown(t *testing.T) {
 	addr, d := scriptedTLS(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
 	l := dialWith(t, d, addr, noEvents{})
-	raw := l.secure.socket.(*socket)
+	raw := l.conn.secure.socket
 	raw.try = func(uintptr) bool {
 		raw.err = syscall.EPIPE
 		return true

@@ -1,10 +1,7 @@
 package wire
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -80,7 +77,7 @@ func TestBatchesGather(t *testing.T) {
 	for name, d := range dialers {
 		t.Run(name, func(t *testing.T) {
 			c := newCrowd(t, d)
-			c.lane.shortest.Store(int64(nearRoundTrip) - 1)
+			c.lane.pace.shortest.Store(int64(nearRoundTrip) - 1)
 			c.enqueue(gatherFrom)
 			require.Zero(t, c.waiting())
 			c.enqueue(3)
@@ -108,9 +105,9 @@ func TestBatchesGather(t *testing.T) {
 // to the replies.
 func TestWritersLetOthersGather(t *testing.T) {
 	c := newCrowd(t, lanes.Dialer{})
-	c.lane.shortest.Store(1)
+	c.lane.pace.shortest.Store(1)
 	c.enqueue(gatherFrom)
-	raw := c.lane.plain.(*socket)
+	raw := c.lane.conn.socket
 	try, more := raw.try, 1
 	raw.try = func(fd uintptr) bool {
 		if more--; more == 0 {
@@ -137,14 +134,14 @@ func TestNothingGathers(t *testing.T) {
 	for name, shortest := range map[string]int64{"far": int64(nearRoundTrip), "unknown": 0} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrowd(t, lanes.Dialer{})
-			c.lane.shortest.Store(shortest)
+			c.lane.pace.shortest.Store(shortest)
 			c.enqueue(10 * gatherFrom)
 			require.Zero(t, c.waiting())
 		})
 	}
 	t.Run("large", func(t *testing.T) {
 		c := newCrowd(t, lanes.Dialer{})
-		c.lane.shortest.Store(1)
+		c.lane.pace.shortest.Store(1)
 		c.enqueue(gatherFrom)
 		require.Zero(t, c.waiting())
 		large := begun([]string{"PING", strings.Repeat("x", gatherBytes)})
@@ -158,8 +155,8 @@ func TestNothingGathers(t *testing.T) {
 func TestFullLanesDoNotGather(t *testing.T) {
 	c := newCrowd(t, lanes.Dialer{})
 	size := begun([]string{"PING"}).Size()
-	c.lane.maxQueued = 4 * size
-	c.lane.shortest.Store(1)
+	c.lane.MaxQueued = 4 * size
+	c.lane.pace.shortest.Store(1)
 	c.enqueue(10 * gatherFrom) // none is refused
 	c.arrive(10 * gatherFrom)
 	c.enqueue(1)
@@ -173,7 +170,7 @@ func TestGatheredAreNotSent(t *testing.T) {
 	for name, d := range dialers {
 		t.Run(name, func(t *testing.T) {
 			c := newCrowd(t, d)
-			c.lane.shortest.Store(1)
+			c.lane.pace.shortest.Store(1)
 			c.enqueue(gatherFrom)
 			require.Zero(t, c.waiting())
 			c.enqueue(2)
@@ -188,43 +185,6 @@ func TestGatheredAreNotSent(t *testing.T) {
 					wantOutcome(t, err, redislanes.ErrNotSent)
 				}
 			}
-		})
-	}
-}
-
-// Nobody who gathered is forgotten, whatever the others do: enough callers for
-// batches to gather, of which some leave in the midst.
-func TestNoGatheredBatchIsLost(t *testing.T) {
-	addr := scripted(t, (*peer).echo)
-	for name, d := range dialers {
-		t.Run(name, func(t *testing.T) {
-			l := dialWith(t, d, addr, nil)
-			l.shortest.Store(1)
-			var callers sync.WaitGroup
-			for id := range 3 * gatherFrom {
-				callers.Go(func() {
-					r := rand.New(rand.NewPCG(uint64(id), 1))
-					call, b := NewCall(), new(Batch)
-					for round := range 200 {
-						want := fmt.Sprintf("%d-%d", id, round)
-						b.fill(call, []string{"ECHO", want})
-						if oneTrip(t, r, l, call, b) {
-							call, b = NewCall(), new(Batch)
-							continue
-						}
-						assert.Equal(t, []string{fmt.Sprintf("$%d\r\n%s\r\n", len(want), want)}, b.texts())
-					}
-				})
-			}
-			finished := make(chan struct{})
-			go func() {
-				callers.Wait()
-				close(finished)
-			}()
-			await(t, "all callers", finished)
-			until(t, "nothing is in flight", func() bool { return l.InFlight() == 0 })
-			require.NoError(t, l.Err())
-			require.NoError(t, l.ping(t))
 		})
 	}
 }

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -17,17 +20,8 @@ import (
 
 // A greeting is one command of the handshake.
 type greeting struct {
-	name string
-	args []string
-	must bool // else it only asks, or tells, and may be refused
-}
-
-// commandsOf returns the greetings as they are sent.
-func commandsOf(greetings []greeting) (commands [][]string) {
-	for _, g := range greetings {
-		commands = append(commands, append([]string{g.name}, g.args...))
-	}
-	return commands
+	must    bool // else it only asks, or tells, and may be refused
+	command []string
 }
 
 // spared reports whether a connection is used although the server refused a question like that: it does
@@ -37,53 +31,42 @@ func spared(f fate.Fate) bool {
 	return f.Unsupported() || f == fate.NoPermission || f == fate.Full || f == fate.Unlisted || f == fate.Busy
 }
 
-func (d dialer) greetings() []greeting {
-	var greetings []greeting
+// greetings returns the commands of the handshake. The replies to the last ones are the purpose's.
+func (d dialer) greetings() (all []greeting) {
+	add := func(must bool, command ...string) { all = append(all, greeting{must, command}) }
 	switch user := d.Username; {
 	case d.Protocol == 3 && user+d.Password != "":
-		if user == "" {
-			user = "default"
-		}
-		greetings = append(greetings, greeting{"HELLO", []string{"3", "AUTH", user, d.Password}, true})
+		add(true, "HELLO", "3", "AUTH", cmp.Or(user, "default"), d.Password)
 	case d.Protocol == 3:
-		greetings = append(greetings, greeting{"HELLO", []string{"3"}, true})
+		add(true, "HELLO", "3")
 	case user != "":
-		greetings = append(greetings, greeting{"AUTH", []string{user, d.Password}, true})
+		add(true, "AUTH", user, d.Password)
 	case d.Password != "":
-		greetings = append(greetings, greeting{"AUTH", []string{d.Password}, true})
+		add(true, "AUTH", d.Password)
 	}
 	if d.Database != 0 {
-		greetings = append(greetings, greeting{"SELECT", []string{strconv.Itoa(d.Database)}, true})
+		add(true, "SELECT", strconv.Itoa(d.Database))
 	}
 	if !d.NoSetInfo {
-		greetings = append(greetings,
-			greeting{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, false},
-			greeting{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, false})
+		add(false, "CLIENT", "SETINFO", "LIB-NAME", "redislanes")
+		add(false, "CLIENT", "SETINFO", "LIB-VER", lanes.Version)
 	}
 	if d.ClientName != "" {
-		greetings = append(greetings, greeting{"CLIENT", []string{"SETNAME", d.ClientName}, true})
+		add(true, "CLIENT", "SETNAME", d.ClientName)
 	}
-	greetings = append(greetings, d.questions()...)
-	if len(greetings) == 0 { // nothing is a server that has not answered
-		greetings = append(greetings, greeting{"PING", nil, false})
+	switch {
+	case d.Role:
+		add(false, "ROLE")
+	case d.ReadOnly: // a pool under radix's own client also serves servers without cluster mode, which refuse it
+		add(d.Admits != nil, "READONLY")
 	}
-	return greetings
-}
-
-// questions are the greetings whose replies are the purpose's.
-func (p Purpose) questions() []greeting {
-	var greetings []greeting
-	if p.Role {
-		return []greeting{{"ROLE", nil, false}}
+	if d.Admits != nil && !d.Role {
+		add(false, "CLUSTER", "MYID")
 	}
-	if p.ReadOnly {
-		must := p.Admits != nil // a pool under radix's own client also serves servers without cluster mode, which refuse it
-		greetings = append(greetings, greeting{"READONLY", nil, must})
+	if len(all) == 0 { // nothing is a server that has not answered
+		add(false, "PING")
 	}
-	if p.Admits != nil {
-		greetings = append(greetings, greeting{"CLUSTER", []string{"MYID"}, false})
-	}
-	return greetings
+	return all
 }
 
 // handshake sends all greetings at once and reads their replies.
@@ -92,8 +75,8 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 	defer stop()
 	greetings := d.greetings()
 	var out []byte
-	for _, c := range commandsOf(greetings) {
-		out = resp.AppendCommand(out, c[0], c[1:]...)
+	for _, g := range greetings {
+		out = resp.AppendCommand(out, g.command[0], g.command[1:]...)
 	}
 	_, failed := conn.Write(out)
 	in := replyStream{replyReader: newReplyReader(conn, maxGreeting)}
@@ -133,7 +116,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 
 // refusal returns the server's error as it may be printed: a server may quote the credentials.
 func (d dialer) refusal(g greeting, reply []byte) *redislanes.HandshakeError {
-	e := &redislanes.HandshakeError{Command: g.name, Reply: strconv.Quote(fate.Printed(string(resp.ErrorText(reply))))}
+	e := &redislanes.HandshakeError{Command: g.command[0], Reply: strconv.Quote(fate.Printed(string(resp.ErrorText(reply))))}
 	e.Hint = hint(e)
 	if f, _ := fateOf(e); f == fate.NoRoom {
 		e.Command = "" // the server says so whatever comes first
@@ -178,4 +161,103 @@ func (s *replyStream) next() (reply []byte, err error) {
 		s.count++
 	}
 	return reply, err
+}
+
+// Refusal returns the error of a server that has refused the handshake; nil if err is none.
+func Refusal(err error) *redislanes.HandshakeError {
+	var refused *redislanes.HandshakeError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return refused
+}
+
+// RefusalText is the server's error as it came, but for credentials; "" if that is not the
+// reason.
+func RefusalText(e *redislanes.HandshakeError) string {
+	text, _ := strconv.Unquote(e.Reply)
+	return text
+}
+
+// fateOf judges the server's error; false if that is not the reason.
+func fateOf(e *redislanes.HandshakeError) (f fate.Fate, refused bool) {
+	if e.Reply == "" {
+		return 0, false
+	}
+	return fate.Of([]byte(RefusalText(e))), true
+}
+
+// Passes reports whether the server that has refused the handshake may accept it soon, also
+// because Dialer.Credentials may return others. What is no Redis server, or speaks no TLS,
+// will not become one.
+func Passes(e *redislanes.HandshakeError) bool {
+	f, refused := fateOf(e)
+	return refused && f.PassesForDial() || errors.Is(e, ErrCredentials)
+}
+
+// RefusesWrites reports whether err is the reply of a server that refuses writes because its memory or
+// its disk is full. It may refuse PING, too, and serves reads.
+func RefusesWrites(err error) bool {
+	text, said := cause.SaidIn(err)
+	return said && fate.Of([]byte(text)) == fate.Full
+}
+
+// Busy reports whether the server has refused the handshake because it runs a script, loads its
+// data, or has no link to its primary. Soon it may accept another one.
+func Busy(e *redislanes.HandshakeError) bool {
+	f, refused := fateOf(e)
+	return refused && (f == fate.Busy || f == fate.Down)
+}
+
+// ofCredentials reports whether the server refuses a greeting because of who asks: NOAUTH,
+// WRONGPASS and, as servers have many texts for tokens, any other refusal of AUTH. HELLO
+// may also be refused because the server does not know it, or the protocol.
+func ofCredentials(g greeting, e *redislanes.HandshakeError) bool {
+	f, _ := fateOf(e)
+	switch code := e.Code(); {
+	case code == "NOAUTH" || code == "WRONGPASS":
+		return true
+	case f == fate.NoRoom || f == fate.Unknown || code == "DENIED" || code == "NOPROTO":
+		return false
+	}
+	return g.command[0] == "AUTH" || g.command[0] == "HELLO" && len(g.command) > 2
+}
+
+const (
+	hintStranger = "what answers there is no Redis server"
+	hintWantsTLS = "the server wants TLS: set Dialer.TLS"
+	hintNoTLS    = "the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS"
+)
+
+// hint says what to do about the server's error.
+func hint(e *redislanes.HandshakeError) string {
+	switch f, code := fate.Of([]byte(RefusalText(e))), e.Code(); {
+	case code == "NOAUTH":
+		return "set Dialer.Password or Dialer.Credentials"
+	case f == fate.NoPermission:
+		return "the ACL user lacks the permission"
+	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "cluster mode"):
+		return "a Redis Cluster has only database 0: leave Dialer.Database out"
+	}
+	return ""
+}
+
+// hintOfStranger says what sends such bytes instead of RESP. A TLS alert is a record of type 21 and
+// version 3.x. Source: RFC 8446, 5.1.
+func hintOfStranger(first []byte) string {
+	if len(first) >= 2 && first[0] == 21 && first[1] == 3 {
+		return hintWantsTLS
+	}
+	return hintStranger
+}
+
+// tlsFailure says why the TLS handshake has failed.
+func tlsFailure(err error) error {
+	switch {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return &redislanes.HandshakeError{Command: "TLS", Hint: hintNoTLS, Cause: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("TLS handshake: no answer, as from a server that speaks no TLS: %w", err)
+	}
+	return fmt.Errorf("TLS handshake: %w", err)
 }

@@ -97,7 +97,7 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 func TestPasswordOfRealServer(t *testing.T) {
 	secret := servers.StartServer(t, servers.Options{Password: "secret"})
 	for noSetInfo, commands := range map[bool]string{false: "(CLIENT|READONLY)", true: "READONLY"} {
-		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0])
+		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0], Owner{})
 		require.ErrorContains(t, err, `"NOAUTH Authentication required."; set Dialer.Password`)
 		require.Regexp(t, "handshake: "+commands+": ", err.Error())
 	}
@@ -111,6 +111,6 @@ func TestTLSOfRealServer(t *testing.T) {
 	require.NoError(t, err)
 	l, err := Dial(within(t, patience), lanes.Dialer{TLS: secure.TLSConfig()}, "localhost:"+port)
 	require.NoError(t, err)
-	require.NotNil(t, l.secure)
+	require.NotNil(t, l.conn.secure)
 	require.NoError(t, l.Close())
 }

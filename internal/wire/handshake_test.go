@@ -34,7 +34,7 @@ func answering(t testing.TB, replies ...string) string {
 
 func TestHandshakeWithAnOldServer(t *testing.T) {
 	const unknown = "-ERR unknown subcommand or wrong number of arguments for 'SETINFO'\r\n"
-	l, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{}, answering(t, unknown, unknown))
+	l, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{}, answering(t, unknown, unknown), Owner{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	require.NoError(t, l.ping(t))
@@ -53,7 +53,7 @@ func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
 	} {
 		var got []string
 		for _, s := range (dialer{Dialer: WithDefaults(d), Purpose: Purpose{ReadOnly: d.ClientName != ""}}).greetings() {
-			got = append(got, strings.TrimSpace(s.name+" "+strings.Join(s.args, " ")))
+			got = append(got, strings.TrimSpace(strings.Join(s.command, " ")))
 		}
 		all := []string{"CLIENT SETINFO LIB-NAME redislanes", "CLIENT SETINFO LIB-VER " + lanes.Version}
 		if want != "" {
@@ -259,7 +259,7 @@ func TestRefusedGreetings(t *testing.T) {
 			for range c.after {
 				replies = append(replies, "+OK\r\n")
 			}
-			l, err := DialFor(within(t, patience), c.d, c.purpose, answering(t, replies...))
+			l, err := DialFor(within(t, patience), c.d, c.purpose, answering(t, replies...), Owner{})
 			if want == spared {
 				require.NoError(t, err, "%s: %s", name, text)
 				require.NoError(t, l.Close())
@@ -280,7 +280,7 @@ func TestPushesInHandshake(t *testing.T) {
 		require.Equal(t, "$2\r\nid\r\n", string(id))
 		return nil
 	}
-	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+push+"$2\r\nid\r\n"))
+	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+push+"$2\r\nid\r\n"), Owner{})
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }
@@ -293,7 +293,7 @@ func TestRoleOfAPrimaryWithManyReplicas(t *testing.T) {
 	role := fmt.Sprintf("*3\r\n$6\r\nmaster\r\n:1\r\n*%d\r\n%s", replicas, strings.Repeat(row, replicas))
 	var told string
 	purpose := Purpose{Role: true, Admits: func(_ string, role []byte) error { told = string(role); return nil }}
-	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, purpose, answering(t, role))
+	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, purpose, answering(t, role), Owner{})
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	require.Equal(t, role, told)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,8 +12,7 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// A reader says which goroutine reads from the connection. Only the holder of this role touches
-// rbuf, the framer and the read deadline.
+// A reader says which goroutine reads from the connection.
 type reader uint8
 
 const (
@@ -22,6 +20,17 @@ const (
 	claimed           // the claimant will read, unless somebody enqueues before
 	caller            // the claimant is reading its own batch
 	background        // the background goroutine reads until the lane falls quiet
+)
+
+// A state says what a lane still does.
+type state uint8
+
+const (
+	open     state = iota
+	draining       // it takes no more batches, and fails when nothing is in flight
+	failed         // its connection is about to be closed
+	shut           // its connection is closed
+	settled        // and all its batches have ended
 )
 
 // Events is what a lane tells its pool. The methods are called without a lock
@@ -33,6 +42,11 @@ type Events interface {
 	Closed(l *Lane)
 }
 
+type noEvents struct{}
+
+func (noEvents) Answered(*Lane) {}
+func (noEvents) Closed(*Lane)   {}
+
 // An Owner is the pool of a lane, as the lane knows it. The zero value is nobody.
 type Owner struct {
 	Events    Events      // nil: nobody is told
@@ -43,40 +57,27 @@ type Owner struct {
 // A Lane is one connection to a Redis server, shared by many callers in FIFO
 // order. [DialFor] makes it. All methods are safe for concurrent use.
 type Lane struct {
-	addr         string
-	conn         net.Conn
-	plain        outlet     // conn's, without TLS
-	secure       *tlsSocket // below conn, with TLS
-	events       Events
-	writeTimeout time.Duration
-	keepsTime    bool        // the connection knows read deadlines, without which no caller may read
-	errorReplies *ErrorCount // nil: nobody counts
-	maxQueued    int         // bytes of wbuf beyond which Enqueue refuses a batch
+	Owner
+	addr string
+	conn link
 
-	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu
-	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
-	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
-	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	armed    atomic.Bool           // the next batch is to be timed, see Answered
-	usual    atomic.Int64          // the usual reply time, in nanoseconds; 0 before there is one
-	shortest atomic.Int64          // the shortest reply time; 0 before there is one
-	restedAt atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
+	gauge    lanes.Gauge   // InFlight: batches enqueued and not complete, increased under mu
+	progress atomic.Uint64 // reads that brought bytes, and writes that the other side made room for
+	restedAt atomic.Int64  // when nothing was in flight any more, as Now counts; see look
+	pace     pace
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
 	wbuf     []byte // what is to be written next
-	queued   uint64 // bytes of the stream that were enqueued
 	taken    uint64 // batches that were enqueued
-	handed   uint64 // bytes of the stream that were handed to the socket
+	handed   uint64 // bytes of the stream that were handed to the connection; those of wbuf are next
 	waiting  int    // batches in wbuf
 	writing  bool   // somebody has the role of the writer
 	reader   reader
 	claimant *Batch
-	head     *Batch // FIFO of batches that the reader has not taken yet
-	tail     *Batch
-	err      error // why the lane takes no more batches
-	shut     bool  // the connection is closed
-	settled  bool
+	queue    fifo // batches that the reader has not taken yet
+	state    state
+	why      error // why it is not open
 
 	// Owned by the role of the writer.
 	spare []byte
@@ -86,32 +87,38 @@ type Lane struct {
 	replyMu sync.Mutex
 	oldest  *Batch
 
-	// Owned by the role of the reader.
-	rbuf   []byte
-	framer *resp.Framer
-	readBy time.Time // the read deadline that is set
+	in intake // owned by the role of the reader
 
-	wake   chan struct{} // tells the background goroutine that it is the reader
-	closed chan struct{}
-	ended  chan struct{} // closed when the background goroutine has returned
+	wake  chan struct{} // has the background goroutine look whether it is the reader, and whether the lane is shut
+	ended chan struct{} // closed when the background goroutine has returned
+}
+
+// A fifo is batches, each linked to the next one.
+type fifo struct{ head, tail *Batch }
+
+func (f *fifo) add(b *Batch) {
+	if f.head == nil {
+		f.head = b
+	} else {
+		f.tail.next = b
+	}
+	f.tail = b
 }
 
 func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	if o.Events == nil {
 		o.Events = noEvents{}
 	}
+	o.MaxQueued = cmp.Or(o.MaxQueued, unlimited)
 	l := &Lane{
-		addr: addr, conn: conn, writeTimeout: d.WriteTimeout,
-		events: o.Events, errorReplies: o.Errors, maxQueued: cmp.Or(o.MaxQueued, unlimited),
-		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.MaxReply),
-		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
+		Owner: o, addr: addr, conn: newLink(conn, d.WriteTimeout),
+		in:   intake{buf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.MaxReply)},
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}
 	l.gauge.ID = rand.Uint64()
-	l.plain, l.secure = outletsOf(conn)
-	l.keepsTime = conn.SetReadDeadline(time.Time{}) == nil
-	l.wake <- struct{}{}
-	l.rest()
+	l.restedAt.Store(int64(Now()))
+	notify(l.wake)
 	go l.readInBackground()
 	return l
 }
@@ -127,20 +134,11 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 // only fill the socket's buffer do not count: they fit although the server has stopped.
 func (l *Lane) Progress() uint64 { return l.progress.Load() }
 
-// outlet returns what takes the bytes that leave, below TLS or not.
-func (l *Lane) outlet() outlet {
-	if l.secure != nil {
-		return l.secure.socket
-	}
-	return l.plain
-}
-
 // Enqueue puts the batch at the end of the lane's FIFO. It returns false, and
 // leaves the batch alone, if the lane is closed, has limit batches in flight, or
 // has as many bytes waiting to be written as [Owner].MaxQueued. A batch that finds nothing
 // waiting is taken whatever its size.
-// The caller, who will wait for the batch, must then [Flush] it and call
-// Batch.Read.
+// The caller, who will wait for the batch, must then note it with [Call.Mine], and call Flush and Read.
 func (l *Lane) Enqueue(b *Batch, limit int) bool {
 	ok, flush := l.enqueue(b, limit, true)
 	b.flush = flush
@@ -155,37 +153,30 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 }
 
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
-	queued, gone := l.hungUp()
+	l.look()
+	size := b.Size()
 	l.mu.Lock()
-	l.noteGoneLocked(queued, gone)
-	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.Size() > l.maxQueued
-	if full || l.err != nil || l.leaving.Load() != nil {
+	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+size > l.MaxQueued
+	if full || l.state != open {
 		l.mu.Unlock()
 		return false, false
 	}
-	b.lane, b.start = l, l.queued
-	l.wbuf = b.appendTo(l.wbuf)
-	l.queued += uint64(b.Size())
-	b.arena = nil
-	if l.head == nil {
-		l.head = b
-	} else {
-		l.tail.next = b
+	b.lane, b.start = l, l.handed+uint64(len(l.wbuf))
+	for _, r := range b.runs {
+		l.wbuf = append(l.wbuf, b.arena[r.from:r.to]...)
 	}
-	l.tail = b
+	b.arena = nil
+	l.queue.add(b)
 	l.taken++
 	l.gauge.InFlight.Add(1)
-	if l.armed.Load() {
-		l.armed.Store(false)
-		b.began = Now()
-	}
+	l.pace.start(b)
 	l.waiting++
 	flush = !l.writing && l.gatheredLocked()
 	l.writing = l.writing || flush
 	wake := l.assignReaderLocked(b, mayRead)
 	l.mu.Unlock()
 	if wake {
-		l.wake <- struct{}{}
+		notify(l.wake)
 	}
 	return true, flush
 }
@@ -195,7 +186,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 // batch needs the lane: its caller may be held up on another lane.
 func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 	switch {
-	case l.reader == nobody && mayRead && l.keepsTime:
+	case l.reader == nobody && mayRead && l.conn.keepsTime:
 		l.reader, l.claimant, b.reads = claimed, b, true
 	case l.reader == nobody || l.reader == claimed:
 		l.reader, l.claimant = background, nil
@@ -210,47 +201,86 @@ func (l *Lane) Submit(b *Batch) (mine bool) {
 	if l.Enqueue(b, unlimited) {
 		return true
 	}
-	if why := l.leaving.Load(); why != nil {
-		b.Fail(l.addr, *why)
-	} else {
-		b.Fail(l.addr, l.Err())
-	}
+	l.mu.Lock()
+	why := l.why
+	l.mu.Unlock()
+	b.Fail(l.addr, why)
 	return false
 }
 
 // Abandon gives up waiting for the batch; see [Batch.Abandon].
 func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
 
-// Err returns why the lane takes no more batches, nil if it does. The connection is closed, or will be in a
+// abandon settles under replyMu whether the batch is complete or abandoned.
+func (l *Lane) abandon(b *Batch, cause error) {
+	l.replyMu.Lock()
+	if b.phase == underWay {
+		b.phase = abandoned
+		// What the lane still holds of it will be written sooner or later.
+		b.fail(l.addr, cause, b.Len())
+	}
+	l.replyMu.Unlock()
+	if b.flush { // the caller left before it wrote
+		b.flush = false
+		l.Flush()
+	}
+	b.leaveReading()
+}
+
+// A server may close idle connections (CONFIG SET timeout, CLIENT KILL), or a proxy may. A command
+// that is written after that ends with an unknown outcome. If nobody reads from the lane, it does
+// not notice, and a background reader may notice too late. So before the first batch after an idle
+// time the lane asks its socket whether the other side has closed it: one system call. A busy lane
+// makes no such call.
+//
+// Over TLS, the lane asks the socket below TLS. Bytes that are still to be read there hide the end.
+
+// look fails an idle lane that is of no use.
+func (l *Lane) look() {
+	if l.gauge.InFlight.Load() > 0 || int64(Now())-l.restedAt.Load() < int64(idleLeast) {
+		return
+	}
+	if gone := l.conn.socket.ended(); gone != nil {
+		l.refuse(gone)
+		go l.end() // which tells the pool, whose lock the caller may hold
+	}
+}
+
+// Usable reports whether the lane takes batches. It asks the socket, as each first batch after an
+// idle time does.
+func (l *Lane) Usable() bool {
+	l.look()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == open
+}
+
+// Err returns why the lane has failed, nil if it has not. The connection is closed, or will be in a
 // moment.
 func (l *Lane) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.err
+	if l.state < failed {
+		return nil
+	}
+	return l.why
 }
 
 // Watch makes the background goroutine listen on an idle lane, so that it
 // notices at once when the server closes the connection, and gives back the
-// memory that the lane needed for something large.
+// memory that writes needed for something large.
 func (l *Lane) Watch() {
 	l.mu.Lock()
-	wake := l.err == nil && l.reader == nobody
-	idle := l.gauge.InFlight.Load() == 0
-	poke := l.err == nil && l.reader == background && idle && l.grown.Load()
+	wake := l.state < failed && l.reader == nobody
 	if wake {
 		l.reader = background
 	}
-	if idle && !l.writing {
+	if l.gauge.InFlight.Load() == 0 && !l.writing {
 		l.wbuf, l.spare = Kept(l.wbuf, minReadBuffer), Kept(l.spare, minReadBuffer)
 	}
 	l.mu.Unlock()
-	switch {
-	case wake:
-		l.wake <- struct{}{}
-	case poke:
-		// It sits in a read with a large buffer. If the role has changed hands
-		// meanwhile, somebody's read ends early, which it may at any time.
-		_ = l.conn.SetReadDeadline(time.Unix(1, 0))
+	if wake {
+		notify(l.wake)
 	}
 }
 
@@ -263,43 +293,144 @@ func (l *Lane) Close() error {
 	return nil
 }
 
-// Flush writes what was enqueued on the batches' lanes, where their callers
-// have got the role of the writer. If a lane is busy it lets other goroutines
-// run first, once for all lanes, so that they can enqueue too and share the
-// write.
-func Flush(batches []*Batch) {
-	for _, b := range batches {
-		if b.flush && b.lane.gauge.InFlight.Load() > 1 {
-			runtime.Gosched()
-			break
-		}
+// Drain closes the lane because of err when nothing is in flight any more. Until then it takes
+// no new batches, so no command's outcome becomes unknown. To look whether the lane is quiet and
+// then to close it is not the same: a batch may come in between.
+func (l *Lane) Drain(err error) {
+	l.mu.Lock()
+	if l.state == open {
+		l.state, l.why = draining, err
 	}
-	for _, b := range batches {
-		if b.flush {
-			b.flush = false
-			b.lane.write()
-		}
+	idle := l.gauge.InFlight.Load() == 0
+	l.mu.Unlock()
+	if idle {
+		l.Fail(err)
 	}
 }
 
-// Flush writes what was enqueued. Call it only if [Lane.Dispatch] returned flush.
-func (l *Lane) Flush() { l.write() }
+// Fail closes the lane because of err. Batches in flight end with err as the
+// cause: not sent, or with an unknown outcome, by command.
+func (l *Lane) Fail(err error) {
+	l.refuse(err)
+	l.end()
+}
 
-// abandon settles under replyMu whether the batch is complete or abandoned.
-func (l *Lane) abandon(b *Batch, cause error) {
+// refuse makes the lane take nothing more, because of err. end must follow.
+func (l *Lane) refuse(err error) {
+	l.mu.Lock()
+	l.failLocked(err)
+	l.mu.Unlock()
+}
+
+// failLocked makes the lane take nothing more, because of err. It reports whether
+// that was not so before; then end must be called.
+func (l *Lane) failLocked(err error) (first bool) {
+	if first = l.state < failed; first {
+		l.state, l.why = failed, err
+	}
+	return first
+}
+
+// end closes the connection of a lane that has failed.
+func (l *Lane) end() {
+	l.mu.Lock()
+	first := l.state == failed
+	l.state = max(l.state, shut)
+	l.mu.Unlock()
+	if first {
+		_ = l.conn.Close()
+		notify(l.wake)
+	}
+	l.settle()
+}
+
+// settle ends all batches of a lane that is shut, once nobody reads or writes any
+// more: until then, the count of bytes handed to the connection may still change,
+// and replies may still arrive.
+func (l *Lane) settle() {
 	l.replyMu.Lock()
-	if !b.done {
-		b.abandoned = true
-		// What the lane still holds of it will be written sooner or later.
-		b.fail(l.addr, cause, b.Len())
+	l.mu.Lock()
+	if l.state != shut || l.writing || l.reader == caller || l.reader == background {
+		l.mu.Unlock()
+		l.replyMu.Unlock()
+		return
+	}
+	l.state, l.reader, l.claimant = settled, nobody, nil
+	err, handed := l.why, l.handed
+	last := &l.oldest
+	for *last != nil {
+		last = &(*last).next
+	}
+	*last = l.queue.head
+	first := l.oldest
+	l.oldest, l.queue, l.wbuf, l.spare = nil, fifo{}, nil, nil
+	l.mu.Unlock()
+	if first != nil && first.phase == underWay {
+		first.phase = cutOff
+	}
+	for b := first; b != nil; b = b.next {
+		if b.phase == underWay || b.phase == cutOff {
+			b.fail(l.addr, err, b.handedAt(handed))
+		}
 	}
 	l.replyMu.Unlock()
-	if b.flush { // the caller left before it wrote
-		b.flush = false
-		l.write()
+	for b := first; b != nil; {
+		next := b.next
+		b.next = nil
+		l.gauge.InFlight.Add(-1)
+		b.call.complete(b)
+		b = next
 	}
-	b.leaveReading()
+	l.Events.Closed(l)
 }
+
+// A pace is how long a lane's replies take. One batch is timed now and then, when somebody has
+// asked for it: to read the clock for each would cost more than to enqueue it.
+type pace struct {
+	armed    atomic.Bool  // the next batch is to be timed, see Answered
+	usual    atomic.Int64 // the usual reply time, in nanoseconds; 0 before there is one
+	shortest atomic.Int64 // the shortest reply time; 0 before there is one
+}
+
+// start begins to time the batch if one is to be timed.
+func (p *pace) start(b *Batch) {
+	if p.armed.Load() {
+		p.armed.Store(false)
+		b.began = Now()
+	}
+}
+
+// stop notes how long the batch took, which has all its replies. A shorter time than usual is the usual
+// one from now on: the connection can do it. A longer one may be that of one slow command, and changes it
+// by an eighth of the difference.
+func (p *pace) stop(b *Batch) {
+	took := max(1, int64(Now()-b.began))
+	if s := p.shortest.Load(); s == 0 || took < s {
+		p.shortest.Store(took)
+	}
+	if usual := p.usual.Load(); usual != 0 && took > usual {
+		took = usual + (took-usual)/replyShare
+	}
+	p.usual.Store(took)
+}
+
+// near reports whether a round trip may be short, as far as is known.
+func (p *pace) near() bool {
+	shortest := p.shortest.Load()
+	return shortest > 0 && shortest < int64(nearRoundTrip)
+}
+
+// Answered returns how many batches have ended, and how long they usually take from their being enqueued to
+// their last reply; 0 if none was timed yet. It makes the lane time the next batch that it takes.
+func (l *Lane) Answered() (batches uint64, usual time.Duration) {
+	l.pace.armed.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.taken - uint64(l.gauge.InFlight.Load()), time.Duration(l.pace.usual.Load())
+}
+
+// ForgetReplyTime makes the usual time unknown, after commands that took as long as their user liked.
+func (l *Lane) ForgetReplyTime() { l.pace.usual.Store(0) }
 
 // Lanes are the lanes of one server among which a strategy chooses, by the Set.
 // They do not change.

@@ -17,7 +17,7 @@ const (
 	ownReadMin = 3 * time.Millisecond
 	ownReadMax = 10 * time.Millisecond
 
-	// lastLook is how long a caller looks once more, at its context's end, for replies
+	// lastLook is how long a caller waits, also at its context's end, for replies
 	// that have arrived while it read from another lane.
 	lastLook = 250 * time.Microsecond
 
@@ -66,10 +66,9 @@ const (
 	KeptBytes    = 1 << 20
 	KeptCommands = 16 << 10
 
-	// A read buffer grows from minReadBuffer to maxReadBuffer while reads fill it, and is
-	// given up when the lane is quiet.
+	// A read buffer grows from minReadBuffer to maxReadBuffer while reads fill it.
 	minReadBuffer = 16 << 10
-	maxReadBuffer = 256 << 10
+	maxReadBuffer = 64 << 10
 
 	// growAtOnce is how far a batch's memory grows at a time for what a reply says it will
 	// be, or else as much as has arrived: a length is only a claim.
@@ -79,8 +78,6 @@ const (
 	writePiece = 64 << 10
 	// maxSyscall is how much one system call writes: some systems refuse 2 GiB and more.
 	maxSyscall = 1 << 30
-	// relayPiece is what a relay takes before the connection has taken what came earlier.
-	relayPiece = 16 << 10
 
 	// gatherBytes are enough to be written whatever else is under way; it is a record of
 	// TLS. So is half of what may wait: a lane that is full of what gathers would refuse

@@ -42,7 +42,7 @@ func dial(t testing.TB, addr string) *Lane { return dialWith(t, lanes.Dialer{}, 
 
 func dialWith(t testing.TB, d lanes.Dialer, addr string, events Events) *Lane {
 	t.Helper()
-	l, err := DialOwned(within(t, patience), d, Purpose{}, addr, Owner{Events: events})
+	l, err := DialFor(within(t, patience), d, Purpose{}, addr, Owner{Events: events})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l
@@ -160,5 +160,8 @@ func dialHidden(ctx context.Context, network, addr string) (net.Conn, error) {
 
 // Dial connects for no purpose, and nobody is told of events.
 func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
-	return DialFor(ctx, d, Purpose{}, addr)
+	return DialFor(ctx, d, Purpose{}, addr, Owner{})
 }
+
+// Flush does what callers do for their batches.
+func Flush(batches []*Batch) { (&Call{mine: batches}).Flush() }

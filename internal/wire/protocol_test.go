@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -64,10 +63,10 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 	// In any two pieces, straight into deliver.
 	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + attribute + push
 	for i := range stream {
-		l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}}
+		l := &Lane{in: intake{framer: resp.NewFramer(resp.DefaultMaxReply)}, Owner: Owner{Events: noEvents{}}}
 		b := newTrip([]string{"GET"}, []string{"GET"})
 		b.call.Begin(1)
-		l.head, l.tail = b, b
+		l.queue = fifo{b, b}
 		for _, piece := range []string{stream[:i], stream[i:]} {
 			_, err := l.deliver([]byte(piece), nil)
 			require.NoError(t, err)
@@ -82,12 +81,12 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	const push = "|1\r\n+a\r\n+b\r\n>2\r\n+x\r\n$3\r\nabc\r\n"
 	for unasked, legal := range map[string]bool{push: true, "|1\r\n+a\r\n+b\r\n:7\r\n": false} {
 		for i := 1; i < len(unasked)-len("7\r\n"); i++ {
-			l := &Lane{framer: resp.NewFramer(resp.DefaultMaxReply), events: noEvents{}}
+			l := &Lane{in: intake{framer: resp.NewFramer(resp.DefaultMaxReply)}, Owner: Owner{Events: noEvents{}}}
 			b := newTrip([]string{"GET"})
 			b.call.Begin(1)
 			_, err := l.deliver([]byte(unasked[:i]), nil)
 			if err == nil {
-				l.head, l.tail = b, b
+				l.queue = fifo{b, b}
 				_, err = l.deliver([]byte(unasked[i:]+":1\r\n"), nil)
 			}
 			if !legal {
@@ -100,33 +99,12 @@ func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
 	}
 }
 
-func TestAttributesAreSkipped(t *testing.T) {
-	const first, second = "|1\r\n+ttl\r\n:5\r\n-ERR no\r\n", "|0\r\n*1\r\n|1\r\n+a\r\n+b\r\n_\r\n"
-	for _, pieces := range [][]string{{first + second}, bytewise(first + second)} {
-		l, b := scene(t, 2, pieces...)
-		assert.Equal(t, []string{"-ERR no\r\n", "*1\r\n_\r\n"}, b.texts())
-		assert.Equal(t, 1, b.Errors())
-		assert.NoError(t, l.Err())
-	}
-}
-
 func TestUnaskedBytesCloseTheLane(t *testing.T) {
 	for _, unasked := range []string{":1\r\n", "+OK\r\n", "-ERR x\r\n", "$1", "|1\r\n+a\r\n+b\r\n:1\r\n", "\r\n"} {
 		l, b := scene(t, 1, "+mine\r\n"+unasked)
 		require.Equal(t, []string{"+mine\r\n"}, b.texts())
 		until(t, "the lane is closed", func() bool { return l.Err() != nil })
 		require.ErrorIs(t, l.Err(), resp.ErrProtocol, "%q", unasked)
-	}
-}
-
-func TestGarbageBehindWholeReplies(t *testing.T) {
-	for _, garbage := range []string{"$-5\r\n", "*2147483647\r\n", "HTTP/1.1 400\r\n", "+x\n"} {
-		l, b := scene(t, 3, "+first\r\n:2\r\n"+garbage)
-		require.Equal(t, []string{"+first\r\n", ":2\r\n", ""}, b.texts())
-		_, err := b.Reply(2)
-		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
-		require.ErrorIs(t, err, resp.ErrProtocol)
-		require.ErrorIs(t, l.Err(), resp.ErrProtocol)
 	}
 }
 

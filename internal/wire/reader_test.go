@@ -53,12 +53,12 @@ func TestCallerAloneReadsItsOwnReplies(t *testing.T) {
 		answer <- fmt.Sprintf(":%d\r\n", i)
 		began := time.Now()
 		b.read(ctx)
-		if !b.done && time.Since(began) >= ownReadMax { // a busy machine, or nobody reads: once more
+		if b.phase != ended && time.Since(began) >= ownReadMax { // a busy machine, or nobody reads: once more
 			require.NoError(t, b.call.Wait(ctx))
 			quieten(t, l)
 			continue
 		}
-		require.True(t, b.done)
+		require.Equal(t, ended, b.phase)
 		require.Equal(t, nobody, l.role(), "and no background reader is woken")
 		require.NoError(t, b.call.Wait(ctx))
 		require.Equal(t, []string{fmt.Sprintf(":%d\r\n", i)}, b.texts())
@@ -87,20 +87,6 @@ func TestClaimIsLostToASecondBatch(t *testing.T) {
 	first.read(within(t, patience)) // does nothing
 	require.NoError(t, first.call.Wait(within(t, patience)))
 	assert.Equal(t, []string{":1\r\n"}, first.texts())
-}
-
-func TestBackgroundReaderTakesOverFromASlowRead(t *testing.T) {
-	addr, got, answer := gated(t)
-	l := dial(t, addr)
-	quieten(t, l)
-	b := newTrip([]string{"ECHO", "x"})
-	done := start(within(t, patience), l, b)
-	<-got
-	until(t, "the background reader has taken over", func() bool { return l.role() == background })
-	answer <- "+late\r\n"
-	await(t, "the reply", done)
-	assert.Equal(t, []string{"+late\r\n"}, b.texts())
-	quieten(t, l)
 }
 
 func TestCallerReadsForThoseBehindIt(t *testing.T) {

@@ -28,7 +28,7 @@ func TestUnacknowledgedBytesAreLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := dialWith(t, c.dialer, scripted(t, (*peer).echo), noEvents{})
-			raw, err := l.conn.(*net.TCPConn).SyscallConn()
+			raw, err := l.conn.Conn.(*net.TCPConn).SyscallConn()
 			require.NoError(t, err)
 			require.NoError(t, raw.Control(func(fd uintptr) {
 				limit, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout)

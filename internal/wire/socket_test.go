@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -32,83 +30,27 @@ func (s *socket) throttle() {
 	}
 }
 
-// What a lane, its reader and its end write to the socket below TLS arrives in their
-// order, however little of it is accepted at once.
-func TestTLSSocketKeepsItsOrder(t *testing.T) {
-	const writes = 20_000
-	received := make(chan []byte, 1)
-	addr := listen(t, func(p *peer) {
-		all, _ := io.ReadAll(p.in)
-		received <- all
-	})
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	s := belowTLS(conn).(*tlsSocket)
-	s.shared = true
-	s.socket.(*socket).throttle()
-
-	var want bytes.Buffer
-	var order sync.Mutex // TLS has one, too
-	write := func(n uint32) {
-		order.Lock()
-		defer order.Unlock()
-		record := binary.BigEndian.AppendUint32(nil, n)
-		want.Write(record)
-		_, err := s.Write(record)
-		assert.NoError(t, err)
-	}
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		for n := range uint32(writes) {
-			write(n)
-		}
-	})
-	for n := range uint32(writes) {
-		write(n << 16)
-		if s.full() {
-			require.NoError(t, s.flush())
-		}
-	}
-	reader.Wait()
-	require.NoError(t, s.flush())
-	require.False(t, s.full())
-	require.NoError(t, conn.Close())
-	require.True(t, bytes.Equal(want.Bytes(), <-received))
-}
-
-// roomy is a connection that takes so many bytes at once.
-type roomy struct {
-	net.Conn
-	room  int
-	taken []byte
-}
-
-func (r *roomy) write(p []byte) (n int, err error) {
-	n = min(r.room, len(p))
-	r.taken, r.room = append(r.taken, p[:n]...), r.room-n
-	return n, nil
-}
-
-func (r *roomy) Write(p []byte) (n int, err error) {
-	r.taken = append(r.taken, p...)
-	return len(p), nil
-}
-
-func (r *roomy) ended() (next byte, err error) { return 0, nil }
-
 // TestTLSSocketWaitsItsTurn: while something waits for room, what TLS writes waits behind it, even
 // if there is room again.
 func TestTLSSocketWaitsItsTurn(t *testing.T) {
-	r := &roomy{room: 2}
-	s := &tlsSocket{Conn: r, socket: r, shared: true}
+	received := make(chan string, 1)
+	conn, err := net.Dial("tcp", listen(t, func(p *peer) {
+		all, _ := io.ReadAll(p.in)
+		received <- string(all)
+	}))
+	require.NoError(t, err)
+	defer conn.Close()
+	s := &tlsSocket{Conn: conn, socket: newSocket(conn), shared: true}
+	try := s.socket.try
+	s.socket.try = func(uintptr) bool { return true } // takes nothing
 	for _, record := range []string{"abcd", "efgh"} {
 		_, err := s.Write([]byte(record))
 		require.NoError(t, err)
-		r.room = 100
+		s.socket.try = try
 	}
 	require.NoError(t, s.flush())
-	require.Equal(t, "abcdefgh", string(r.taken))
+	require.NoError(t, conn.Close())
+	require.Equal(t, "abcdefgh", <-received)
 }
 
 // gatedWrites is a connection whose writes wait.
@@ -135,7 +77,7 @@ func TestTLSSocketBehindAWriteThatWaits(t *testing.T) {
 	defer conn.Close()
 	gated := gatedWrites{conn, make(chan struct{}, 2), make(chan struct{})}
 	s := &tlsSocket{Conn: gated, socket: newSocket(conn), shared: true}
-	raw := s.socket.(*socket)
+	raw := s.socket
 	try := raw.try
 	raw.try = func(uintptr) bool { return true } // takes nothing
 	_, err = s.Write([]byte("first, "))
@@ -158,8 +100,8 @@ func TestTLSSocketBehindAWriteThatWaits(t *testing.T) {
 func TestTLSWhoseSocketIsFull(t *testing.T) {
 	addr, d := scriptedTLS(t, (*peer).echo)
 	l := dialWith(t, d, addr, noEvents{})
-	require.NotNil(t, l.secure)
-	l.secure.socket.(*socket).throttle()
+	require.NotNil(t, l.conn.secure)
+	l.conn.secure.socket.throttle()
 	var tasks sync.WaitGroup
 	for id := range 8 {
 		tasks.Go(func() {
@@ -179,7 +121,7 @@ func TestTLSWhoseSocketIsFull(t *testing.T) {
 	require.False(t, big.Failed())
 	require.Greater(t, l.Progress(), before)
 	until(t, "all is written", l.idleWriter)
-	require.False(t, l.secure.full())
+	require.False(t, l.conn.secure.full())
 }
 
 // A lane over TLS ends at once, though it waits for room.
@@ -190,7 +132,7 @@ func TestTLSEndsWhileItWaitsForRoom(t *testing.T) {
 	require.NoError(t, err)
 	b := newTrip([]string{"SET", "k", string(make([]byte, 64<<20))})
 	done := start(t.Context(), l, b)
-	until(t, "the socket is full", l.secure.full)
+	until(t, "the socket is full", l.conn.secure.full)
 	require.NoError(t, l.Close())
 	await(t, "the caller", done)
 	_, err = b.Reply(0)

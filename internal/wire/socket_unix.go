@@ -9,6 +9,30 @@ import (
 	"syscall"
 )
 
+// A socket is one of package net, to which can be written without waiting for room.
+// One goroutine at a time may write to it. A nil socket takes nothing.
+type socket struct {
+	raw   syscall.RawConn
+	try   func(fd uintptr) bool // tryWrite, as a value
+	out   []byte
+	wrote int
+	err   error
+}
+
+// write hands over what is accepted at once.
+func (s *socket) write(p []byte) (n int, err error) {
+	if s == nil {
+		return 0, nil
+	}
+	s.out, s.wrote, s.err = p, 0, nil
+	err = s.raw.Write(s.try)
+	s.out = nil
+	if err == nil {
+		err = s.err
+	}
+	return s.wrote, err
+}
+
 // newSocket returns the socket that conn is, nil if it is something else.
 func newSocket(conn net.Conn) *socket {
 	var raw syscall.RawConn
@@ -30,16 +54,19 @@ func newSocket(conn net.Conn) *socket {
 }
 
 // ended returns why the socket is of no use, nil if nothing is known against it: the other
-// side has closed it, or it has an error. Bytes that are to be read stay there. It returns the first
-// of them, 0 if there is none. It may be called by many goroutines, beside reads and writes.
-func (s *socket) ended() (next byte, err error) {
+// side has closed it, or it has an error. Bytes that are to be read stay there. It may be called by many
+// goroutines, beside reads and writes.
+func (s *socket) ended() error {
+	if s == nil {
+		return nil
+	}
 	p := peeks.Get().(*peek)
 	defer peeks.Put(p)
-	p.next[0], p.err = 0, nil
+	p.err = nil
 	if closed := s.raw.Control(p.look); closed != nil {
-		return 0, closed
+		return closed
 	}
-	return p.next[0], p.err
+	return p.err
 }
 
 // A peek is a look at what comes next on a socket. It is used again, so that a look takes no
@@ -63,7 +90,7 @@ func (p *peek) at(fd uintptr) {
 	case err != nil:
 		p.err = err
 	case n <= 0:
-		p.next[0], p.err = 0, io.EOF
+		p.err = io.EOF
 	}
 }
 

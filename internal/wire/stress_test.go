@@ -19,19 +19,19 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// A wake-up that got lost leaves a caller hanging: few callers, with random
-// tiny pauses, many rounds, of all the ways to use a lane.
+// A wake-up that got lost leaves a caller hanging: few callers, with random tiny pauses, and enough for batches to
+// gather, many rounds, of all the ways to use a lane.
 func TestNoWakeUpIsLost(t *testing.T) {
 	addr := scripted(t, (*peer).echo)
-	for callers := 1; callers <= 4; callers++ {
+	for _, callers := range []int{1, 2, 3, 4, 3 * gatherFrom} {
 		l := dial(t, addr)
-		finished := make(chan struct{})
+		l.pace.shortest.Store(1)
 		var tasks sync.WaitGroup
 		for id := range callers {
 			tasks.Go(func() {
 				r := rand.New(rand.NewPCG(uint64(id), uint64(callers)))
 				call, b := NewCall(), new(Batch)
-				for round := range 1500 {
+				for round := range 6000 / max(4, callers) {
 					want := fmt.Sprintf("%d-%d", id, round)
 					b.fill(call, []string{"ECHO", want})
 					if left := oneTrip(t, r, l, call, b); left {
@@ -45,6 +45,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 				}
 			})
 		}
+		finished := make(chan struct{})
 		go func() {
 			tasks.Wait()
 			close(finished)
@@ -169,7 +170,7 @@ func TestWriterHandsOver(t *testing.T) {
 	require.True(t, l.Submit(first))
 
 	written := 0
-	raw := l.plain.(*socket)
+	raw := l.conn.socket
 	try := raw.try
 	finished := make(chan struct{})
 	var more []*Batch
@@ -198,38 +199,6 @@ func TestWriterHandsOver(t *testing.T) {
 		require.NoError(t, b.call.Wait(within(t, patience)))
 	}
 	require.Equal(t, 10*maxWrites, len(more))
-}
-
-func TestManyCallersGetTheirOwnReplies(t *testing.T) {
-	for name, o := range map[string]servers.Options{"plain": {}, "TLS": {TLS: true}} {
-		t.Run(name, func(t *testing.T) {
-			server := servers.StartServer(t, o)
-			l := dialWith(t, lanes.Dialer{TLS: server.TLSConfig()}, server.Addrs()[0], noEvents{})
-			var tasks sync.WaitGroup
-			for caller := range 200 {
-				tasks.Go(func() {
-					call, b := NewCall(), new(Batch)
-					for round := range 40 {
-						var commands [][]string
-						var want []string
-						for i := range 1 + (caller+round)%5 {
-							value := fmt.Sprintf("%d.%d.%d", caller, round, i) + strings.Repeat("x", caller*round%300)
-							commands = append(commands, []string{"ECHO", value})
-							want = append(want, fmt.Sprintf("$%d\r\n%s\r\n", len(value), value))
-						}
-						b.fill(call, commands...)
-						RoundTrip(t.Context(), l, b)
-						if !assert.Equal(t, want, b.texts()) {
-							return
-						}
-					}
-				})
-			}
-			tasks.Wait()
-			require.Zero(t, l.InFlight())
-			require.NoError(t, l.Err())
-		})
-	}
 }
 
 // Both directions are full at the same time, for several callers at once.

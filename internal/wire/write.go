@@ -7,42 +7,42 @@ import (
 	"time"
 )
 
-// errWriteTimeout is why a lane is closed whose socket takes no bytes.
+// errWriteTimeout is why a lane is closed whose connection takes no bytes.
 var errWriteTimeout = fmt.Errorf("the socket took no bytes for longer than the write timeout: %w", os.ErrDeadlineExceeded)
 
-// write writes until nothing is left. The caller has the role of the writer,
-// and has lost it when write returns. It does not block: when the socket
+// Flush writes until nothing is left. The caller has the role of the writer,
+// and has lost it when Flush returns. It does not block: when the connection
 // accepts no more, a goroutine goes on.
-func (l *Lane) write() {
+func (l *Lane) Flush() {
 	for range maxWrites {
 		buf, ok := l.takeOutput()
 		if !ok {
 			return
 		}
-		n, err := l.writeNow(buf)
+		n, err := l.conn.write(buf)
 		if err != nil {
 			l.writeFailed(len(buf)-n, err)
 			return
 		}
-		if n < len(buf) || l.secure.full() {
+		if n < len(buf) || l.conn.secure.full() {
 			go l.writeBlocking(buf, n)
 			return
 		}
 		l.spare = Kept(buf, KeptBytes)
 	}
-	go l.write()
+	go l.Flush()
 }
 
 // takeOutput swaps the buffers. All of the result counts as handed to the
-// socket from here on; writeFailed takes back what certainly was not. Without
-// enough output, or on a closed lane, it gives up the role of the writer.
+// connection from here on; writeFailed takes back what certainly was not. Without
+// enough output, or on a lane that has failed, it gives up the role of the writer.
 func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	l.mu.Lock()
-	if l.err != nil || !l.gatheredLocked() {
+	if l.state >= failed || !l.gatheredLocked() {
 		l.writing = false
-		failed := l.err != nil
+		over := l.state >= failed
 		l.mu.Unlock()
-		if failed {
+		if over {
 			l.settle()
 		}
 		return nil, false
@@ -55,52 +55,26 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	return buf, true
 }
 
-// writeNow hands to the socket what it accepts at once.
-func (l *Lane) writeNow(buf []byte) (n int, err error) {
-	if l.secure == nil {
-		return l.plain.write(buf)
-	}
-	for n < len(buf) && err == nil && !l.secure.full() {
-		to := min(n+writePiece, len(buf))
-		_, err = l.conn.Write(buf[n:to])
-		n = to // TLS may have sent more than it says
-	}
-	return n, err
-}
-
-// writeBlocking writes what the socket did not accept at once, and then
+// writeBlocking writes what the connection did not accept at once, and then
 // whatever was enqueued meanwhile.
 func (l *Lane) writeBlocking(buf []byte, from int) {
-	for from < len(buf) || l.secure.full() {
-		_ = l.conn.SetWriteDeadline(time.Now().Add(l.writeTimeout))
-		n, err := l.writePiece(buf[from:])
-		from += n
+	for first := true; from < len(buf) || l.conn.secure.full(); first = false {
+		n, err := l.conn.writePiece(buf[from:])
 		if err != nil {
-			l.writeFailed(len(buf)-from, err)
+			l.writeFailed(len(buf)-from-n, err)
 			return
 		}
-		l.progress.Add(1) // room for it became free: the other side takes bytes
+		if from += n; l.conn.socket != nil || !first { // another connection may have a buffer for the first piece
+			l.progress.Add(1) // room for it became free: the other side takes bytes
+		}
 	}
 	_ = l.conn.SetWriteDeadline(time.Time{})
 	l.spare = Kept(buf, KeptBytes)
-	l.write()
-}
-
-// writePiece writes one piece of buf, or what waits for room before it.
-func (l *Lane) writePiece(buf []byte) (n int, err error) {
-	if l.secure.full() {
-		return 0, l.secure.flush()
-	}
-	buf = buf[:min(writePiece, len(buf))]
-	n, err = l.conn.Write(buf)
-	if l.secure != nil {
-		n = len(buf) // TLS may have sent more than it says
-	}
-	return n, err
+	l.Flush()
 }
 
 // writeFailed gives up the role of the writer and makes the lane take nothing more, both at once: a
-// batch that came in between would be written behind a hole in the stream. The socket did not accept
+// batch that came in between would be written behind a hole in the stream. The connection did not accept
 // the last left bytes.
 func (l *Lane) writeFailed(left int, err error) {
 	late := errors.Is(err, os.ErrDeadlineExceeded)
@@ -121,7 +95,7 @@ func (l *Lane) writeFailed(left int, err error) {
 	wake := l.assignReaderLocked(nil, false)
 	l.mu.Unlock()
 	if wake {
-		l.wake <- struct{}{}
+		notify(l.wake)
 	}
 }
 
@@ -135,30 +109,9 @@ func (l *Lane) writeFailed(left int, err error) {
 // TCP and 1.20 over TLS at 0.9 times the CPU, for a thousand keys up to 1.08 times as many.
 
 // gatheredLocked reports whether what waits is to be written now. Once false, it becomes
-// true only when a batch is enqueued or complete; see [Lane.mayWrite].
+// true only when a batch is enqueued or complete; see [Lane.delivered].
 func (l *Lane) gatheredLocked() bool {
 	handed := int(l.gauge.InFlight.Load()) - l.waiting
 	return l.waiting > 0 &&
-		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= min(gatherBytes, l.maxQueued/2) || !l.near())
-}
-
-// near reports whether a round trip may be short, as far as is known.
-func (l *Lane) near() bool {
-	shortest := l.shortest.Load()
-	return shortest > 0 && shortest < int64(nearRoundTrip)
-}
-
-// mayWrite gives the role of the writer to the reader, which has completed so many batches. It does
-// so if nobody has the role and what waits is to be written now.
-func (l *Lane) mayWrite(completed int) bool {
-	if completed == 0 {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.writing || l.err != nil || !l.gatheredLocked() {
-		return false
-	}
-	l.writing = true
-	return true
+		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= min(gatherBytes, l.MaxQueued/2) || !l.pace.near())
 }

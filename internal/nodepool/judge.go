@@ -1,13 +1,100 @@
 package nodepool
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
+
+// Package health judges the server. The pool tells it what happens, under mu, and does
+// what it says: refusing batches, asking, and drawing conclusions from connections that end.
+//
+// No library for breakers is used: they probe with a caller's call. A caller's INCRBY must not
+// be the probe, since its outcome could become unknown.
+
+// downErrorLocked returns why nothing is sent to the server, nil if it is up as
+// far as is known.
+func (p *Pool) downErrorLocked() error {
+	why := p.health.Failure().Err
+	switch p.health.State() {
+	case health.Up:
+		return nil
+	case health.Suspect:
+		why = cause.ErrSuspect
+	}
+	since := p.health.Since()
+	return &cause.Down{Addr: p.addr, Since: since, Cause: why, Lasted: time.Since(since)}
+}
+
+// Down returns why nothing is sent to the server: a cause.Down, or nil
+// if it is neither down nor suspect, as far as is known, which costs one atomic
+// load.
+func (p *Pool) Down() error {
+	if health.State(p.outage.Load()) == health.Up {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.downErrorLocked()
+}
+
+// heardWithin is [Node.HeardWithin] for one pool.
+func (p *Pool) heardWithin(d time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.health.HeardWithin(time.Now(), d)
+}
+
+// settleLocked must be called after each event that may change the state of the server. If
+// the server is suspect or down now, queued batches fail, and new ones fail immediately. What
+// is in flight stays: it may be about to run, and to close its connection would make its
+// outcome unknown.
+func (p *Pool) settleLocked() {
+	was, is := health.State(p.outage.Load()), p.health.State()
+	if was == is {
+		return
+	}
+	p.outage.Store(uint32(is))
+	if was == health.Up {
+		p.downs++
+	}
+	const failAtOnce = "fail at once" // commands for this server
+	lasted := time.Since(p.health.Since())
+	switch {
+	case is == health.Suspect:
+		p.noteLocked(guard.ServerSuspect, failAtOnce)
+	case is == health.Down:
+		p.noteLocked(guard.ServerDown, p.health.Failure().Err, failAtOnce)
+	case was == health.Down:
+		p.noteLocked(guard.ServerUp, lasted)
+	default:
+		p.noteLocked(guard.ServerNotSuspect, lasted)
+	}
+	if is != health.Up {
+		p.queue.fail(p.addr, p.downErrorLocked())
+	}
+	p.access.changedLocked()
+}
+
+// judgeEndLocked draws the conclusions from the end of a connection.
+func (p *Pool) judgeEndLocked(m *member, err error) {
+	now, reason := time.Now(), closeReason(err)
+	if now.Sub(m.born) < health.Youth && !slices.Contains(ourReasons, reason) {
+		p.health.DiedYoung(now)
+		p.dials.spaceLocked()
+		return
+	}
+	p.health.Lost(now, errors.Is(err, cause.ErrStalled), err, p.members.serving())
+	p.settleLocked()
+}
+
+// ourReasons are those for which a pool closes connections itself.
+var ourReasons = []string{"client", "idle", "unclean", "renewed", "aged", "stalled"}
 
 // The pool looks at its server every health.LookEvery while batches are in flight: by a reply that
 // arrives, or else by its clock. It looks after its connections now and then (choresEvery). An idle pool
@@ -16,9 +103,6 @@ import (
 // choresEvery returns how often the connections are looked after.
 func (s settings) choresEvery() time.Duration {
 	every := min(s.StallTimeout/4, quietTime/2)
-	if s.PingEvery > 0 {
-		every = min(every, s.PingEvery/2)
-	}
 	if s.Min < s.Max {
 		every = min(every, s.IdleTimeout/4)
 	}
@@ -84,33 +168,25 @@ func (p *Pool) busyLocked() bool {
 	if p.queue.len() > 0 || p.health.State() == health.Suspect && len(p.members) > 0 {
 		return true
 	}
-	for _, m := range p.members {
-		if m.waitsLocked() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.members, (*member).waitsLocked)
 }
 
 // judgeLocked looks at all connections and does what health says. What is dead is to be closed once
 // the lock is released. It reports whether bytes have arrived since the last look.
 func (p *Pool) judgeLocked(now time.Time) (replies bool) {
-	look, spaced := p.health.Look(now), p.health.Spaced()
+	look := p.health.Look(now)
 	for _, m := range p.members {
 		if look.See(&m.health, m.sightLocked()) {
 			m.heard = now
 		}
 	}
-	v := look.Judge(p.dialing > 0 && !p.joinedLocked(), p.queue.len() > 0)
+	v := look.Judge(p.dials.underWay > 0 && !p.members.joined(), p.queue.len() > 0)
 	if look.Heard() {
-		p.withdrawLocked()
-	}
-	if spaced && !p.health.Spaced() && !p.health.Against() {
-		p.redialNowLocked()
+		p.dials.withdrawLocked()
 	}
 	p.settleLocked()
 	if v.Ask {
-		p.askLocked()
+		p.dials.askLocked()
 	}
 	p.compareLocked(&look)
 	for _, m := range p.members {
@@ -140,7 +216,7 @@ func (p *Pool) compareLocked(look *health.Look) {
 		}
 		if p.health.Replaces(&m.health) && p.size.open >= p.size.target && !p.health.Against() {
 			p.leaveLocked(m, errSlow, false)
-			p.growLocked()
+			p.dials.growLocked()
 		}
 	}
 	p.reply.Store(int64(look.Best()))
@@ -150,41 +226,22 @@ func (p *Pool) compareLocked(look *health.Look) {
 	}
 }
 
-// comparedLocked reports whether the reply time of the connection says something about it: its commands are
-// neither marked as slow nor its user's own.
-func (m *member) comparedLocked() bool {
-	return !m.pool.beside() && !m.slow && (m.state == isIdle || m.state == busy || m.state == shared)
-}
-
-// sightLocked returns what a look sees of the connection.
-func (m *member) sightLocked() health.Sight {
-	saw := health.Sight{Progress: m.lane.Progress(), Due: m.waitsLocked(), Compared: m.comparedLocked()}
-	if m.state != dedicated {
-		saw.Answered, saw.Usual = m.lane.Answered()
-	}
-	return saw
-}
-
-// joinedLocked reports whether there is a connection whose silence would say something:
-// one that is not dedicated to a user.
-func (p *Pool) joinedLocked() bool {
-	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated })
-}
-
 // inspect judges the server, resizes the pool, asks connections that are idle
 // whether the server is alive, and lets them listen.
 func (p *Pool) inspect(now time.Time) {
 	var listen []*wire.Lane
 	p.mu.Lock()
 	p.lookLocked(now)
-	p.trimLocked()
+	if surplus := p.size.open - p.size.target; surplus > 0 {
+		p.access.trimLocked(surplus)
+	}
 	p.judgeLocked(now)
 	passed := p.passed.Swap(false)
 	for _, m := range p.members {
 		idle := now.Sub(m.heard)
 		switch {
 		case !m.freeLocked():
-		case passed || p.PingEvery > 0 && idle >= p.PingEvery:
+		case passed || idle >= pingEvery:
 			passed = false
 			p.pingLocked(m)
 		case idle >= quietTime:
@@ -192,26 +249,17 @@ func (p *Pool) inspect(now time.Time) {
 		}
 	}
 	p.rotateLocked(now)
-	p.growLocked()
+	p.dials.growLocked()
 	p.mu.Unlock()
 	for _, l := range listen {
 		l.Watch()
 	}
 }
 
-// freeLocked reports whether the connection is for callers, and nothing is in flight on it. One of one caller
-// that has its reply is about to be free.
-func (m *member) freeLocked() bool {
-	return (m.state == isIdle || m.state == shared) && m.lane.InFlight() == 0
-}
-
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
 func (p *Pool) pingLocked(m *member) {
-	b := wire.Question(ping)
-	if p.mu.giveLocked(m.lane, b, p.MaxInFlight) {
-		m.ping = b
-	}
+	p.mu.giveLocked(m.lane, wire.Question(ping), p.MaxInFlight)
 }
 
 // ping is no load, and its reply counts for no command.

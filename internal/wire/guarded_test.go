@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -14,6 +15,72 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
+
+// A panicking connection panics in the methods of the given names.
+type panicking struct {
+	net.Conn
+	reads, writes, closes bool
+}
+
+func (c panicking) Read(p []byte) (int, error) {
+	if c.reads {
+		panic("boom")
+	}
+	return c.Conn.Read(p)
+}
+
+func (c panicking) Write(p []byte) (int, error) {
+	if c.writes && !bytes.Contains(p, []byte("SETINFO")) { // behind the handshake
+		panic("boom")
+	}
+	return c.Conn.Write(p)
+}
+
+func (c panicking) Close() error {
+	_ = c.Conn.Close()
+	if c.closes {
+		panic("boom")
+	}
+	return nil
+}
+
+// TestPanicOfAConnection: it fails the connection, and not the process.
+func TestPanicOfAConnection(t *testing.T) {
+	for name, c := range map[string]struct {
+		conn   panicking
+		dialed bool
+	}{
+		"Read": {panicking{reads: true}, false}, "Write": {panicking{writes: true}, true}, "Close": {panicking{closes: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := wrapped(pipeDialer(t, silent), func(conn net.Conn) net.Conn {
+					c.conn.Conn = conn
+					return c.conn
+				})
+				l, err := Dial(t.Context(), d, "pipe:1")
+				if !c.dialed {
+					require.ErrorContains(t, err, "Read of a connection of Dialer.NetDial panicked: boom")
+					return
+				}
+				require.NoError(t, err)
+				b := newTrip([]string{"INCR", "k"})
+				done := start(t.Context(), l, b)
+				synctest.Wait()
+				if c.conn.writes {
+					<-done
+				}
+				require.NoError(t, l.Close())
+				<-done
+				_, err = b.Reply(0)
+				wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+				if c.conn.writes {
+					require.ErrorContains(t, err, "Write of a connection of Dialer.NetDial panicked: boom")
+				}
+			})
+		})
+	}
+}
 
 // A timeless connection knows no deadlines, like a channel of SSH.
 type timeless struct{ net.Conn }
