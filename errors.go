@@ -3,8 +3,6 @@ package redislanes
 import (
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -45,7 +43,7 @@ var (
 //
 //   - after OOM and MISCONF, which do not pass within moments,
 //   - inside radix.WithConn, once its function has the connection,
-//   - for a node of Client.Clients, ForEachPrimary or ForEachReplica,
+//   - for a node of Client.Clients or ForEachPrimary,
 //   - with a negative cluster.Config.RetryWindow, except that it follows MOVED and ASK,
 //   - once a later command of its slot in the same pipeline has run.
 //
@@ -108,6 +106,11 @@ var ErrCrossSlot = errors.New("keys in different slots")
 // ErrNull says that Redis replied null where a value was asked for, as GET does for a key
 // that does not exist.
 var ErrNull = resp.ErrNull
+
+// ErrDecode says that a reply does not fit its receiver, or that the receiver panicked. The command
+// has run: do not repeat it. The text has the types of both and no value: radix's error texts show the
+// reply and, in a radix.Pipeline, the command. errors.Is and errors.As find radix's error nevertheless.
+var ErrDecode = errors.New("the reply cannot be decoded")
 
 // prefix is what the text of every typed error of a call begins with. Errors about
 // settings begin with the package that has them.
@@ -237,47 +240,6 @@ func (e *HandshakeError) Error() string {
 
 // Unwrap returns Cause.
 func (e *HandshakeError) Unwrap() error { return e.Cause }
-
-// Code returns the first word of the server's error, such as NOAUTH, WRONGPASS,
-// NOPERM, LOADING or ERR; "" if there is none.
-func (e *HandshakeError) Code() string {
-	text, _ := strconv.Unquote(e.Reply)
-	code, _, _ := strings.Cut(text, " ")
-	return code
-}
-
-// A DecodeError says that a reply does not fit its receiver, or that the receiver panicked. The
-// command has run: do not repeat it. A DecodeError does not print its cause, since
-// radix's error texts show the reply and, in a radix.Pipeline, the command. errors.Is and
-// errors.As look into the cause.
-type DecodeError struct {
-	Into  string // the type of the receiver, such as *int
-	Kind  byte   // the type byte of the reply; 0 if it is not known
-	Index int    // the index of the reply if there are several
-	Cause error  `json:"-"` // its text may show the reply, and a command with its arguments
-}
-
-func (e *DecodeError) Error() string {
-	what := ""
-	if name := kinds[e.Kind]; name != "" {
-		what = ", " + name + ","
-	}
-	return fmt.Sprintf(prefix+"the reply%s cannot be decoded into %s", what, e.Into)
-}
-
-var kinds = map[byte]string{
-	'+': "a string", '$': "a string", '=': "a string", ':': "an integer", ',': "a number", '(': "a big number",
-	'#': "a boolean", '_': "null", '*': "an array", '%': "a map", '~': "a set", '>': "a push message",
-}
-
-// Is is part of errors.Is.
-func (e *DecodeError) Is(target error) bool { return errors.Is(e.Cause, target) }
-
-// As is part of errors.As.
-func (e *DecodeError) As(target any) bool { return errors.As(e.Cause, target) }
-
-// Format prints Error for every verb: fmt would print the fields for %#v.
-func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
 
 // A PipelineError says that commands of a pipeline failed. The replies have the error of each.
 // errors.Is and errors.As look at First alone: if they find [ErrNotSent], other commands may have

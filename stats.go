@@ -73,8 +73,9 @@ type PoolStats struct {
 	DialErrors uint64
 	Closes     map[string]uint64
 
-	// ErrorReplies counts error replies of the server by code, which is one of
-	// pool.ErrorCodes. It has only codes that occurred. Redirects and refusals that led to a
+	// ErrorReplies counts error replies of the server by code, the first word of their
+	// texts, such as "OOM"; "other" stands for codes that not all commands may get. It has only codes
+	// that occurred. Redirects and refusals that led to a
 	// retry count, and so does NOSCRIPT. These do not count:
 	//
 	//   - errors inside another reply, such as the reply to EXEC,

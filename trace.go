@@ -3,6 +3,7 @@ package redislanes
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // A Trace is functions that a client calls when something happens; each may be nil. Give
@@ -43,21 +44,26 @@ type Trace struct {
 
 	// Waited is called for each batch, and each user that wants a connection to itself,
 	// that found no connection free. It is called when the wait ends, served or not.
-	Waited func(w WaitInfo)
+	// took is the length of the wait.
+	Waited func(p *PoolInfo, took time.Duration)
 
 	// Dialed is called after each attempt of a pool to connect. It is not called for connections that
 	// fetch the map or carry a subscription, nor for one that asks a silent server and is not kept.
-	Dialed func(d DialInfo)
+	// took includes TLS, AUTH and what else a connection begins with. err is nil if it succeeded.
+	Dialed func(p *PoolInfo, took time.Duration, err error)
 
 	// ConnClosed is called once for each connection. The open connections are the calls of
 	// Dialed without an error, less those of ConnClosed. A connection that ends at once may
 	// have its ConnClosed first.
-	ConnClosed func(c CloseInfo)
+	// reason is a key of PoolStats.Closes, and err the error that ended it.
+	ConnClosed func(p *PoolInfo, reason string, err error)
 
 	// TopologyChanged is called once a map of the slots is in use that differs from the one
 	// before, the first map included. A MOVED alone does not call it. A map that is
 	// fetched after a MOVED does, if it differs. The next map is fetched when the function has returned.
-	TopologyChanged func(c TopologyChange)
+	// joined and left are addresses of primaries and replicas, and moved is how many slots have another
+	// owner than before.
+	TopologyChanged func(joined, left []string, moved int)
 
 	// Stats is called once, before Config.New returns, with Client.Stats. If it returns an
 	// error, New fails. It may keep read, which may be called at any time, also after Close.
@@ -83,11 +89,11 @@ func JoinTraces(traces ...*Trace) *Trace {
 
 func (t *Trace) and(o *Trace) *Trace {
 	joined := &Trace{
-		BeginRequest: bothBegin(t.BeginRequest, o.BeginRequest), EndRequest: bothEnd(t.EndRequest, o.EndRequest),
-		BeginGroup: bothBegin(t.BeginGroup, o.BeginGroup), EndGroup: bothEnd(t.EndGroup, o.EndGroup),
-		PoolOpened: both(t.PoolOpened, o.PoolOpened), PoolClosed: both(t.PoolClosed, o.PoolClosed),
-		Waited: both(t.Waited, o.Waited), Dialed: both(t.Dialed, o.Dialed), ConnClosed: both(t.ConnClosed, o.ConnClosed),
-		TopologyChanged: both(t.TopologyChanged, o.TopologyChanged), Stats: t.Stats,
+		BeginRequest: bothBegin(t.BeginRequest, o.BeginRequest), EndRequest: both3(t.EndRequest, o.EndRequest),
+		BeginGroup: bothBegin(t.BeginGroup, o.BeginGroup), EndGroup: both3(t.EndGroup, o.EndGroup),
+		PoolOpened: both(t.PoolOpened, o.PoolOpened), PoolClosed: both(t.PoolClosed, o.PoolClosed), Waited: both2(t.Waited, o.Waited),
+		Dialed: both3(t.Dialed, o.Dialed), ConnClosed: both3(t.ConnClosed, o.ConnClosed),
+		TopologyChanged: both3(t.TopologyChanged, o.TopologyChanged), Stats: t.Stats,
 	}
 	switch {
 	case t.Stats == nil:
@@ -108,6 +114,26 @@ func both[E any](a, b func(E)) func(E) {
 	return func(e E) { a(e); b(e) }
 }
 
+func both2[E, F any](a, b func(E, F)) func(E, F) {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(e E, f F) { a(e, f); b(e, f) }
+}
+
+func both3[E, F, G any](a, b func(E, F, G)) func(E, F, G) {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return func(e E, f F, g G) { a(e, f, g); b(e, f, g) }
+}
+
 func bothBegin[S any](a, b func(context.Context, S) context.Context) func(context.Context, S) context.Context {
 	switch {
 	case a == nil:
@@ -123,14 +149,4 @@ func bothBegin[S any](a, b func(context.Context, S) context.Context) func(contex
 		}
 		return ctx
 	}
-}
-
-func bothEnd[S, I any](a, b func(context.Context, S, I)) func(context.Context, S, I) {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	return func(ctx context.Context, s S, i I) { a(ctx, s, i); b(ctx, s, i) }
 }

@@ -1,6 +1,9 @@
 package redislanes
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // PoolInfo identifies a pool. All calls of a [Trace] about one pool get the same pointer.
 type PoolInfo struct {
@@ -11,15 +14,14 @@ type PoolInfo struct {
 
 // RequestStart is what is known of a request before it is sent.
 type RequestStart struct {
-	Commands  int                               // 0 if Dedicated is set and the action may send any number of them
-	Dedicated bool                              // it has a connection to itself: a blocking command, a transaction
-	Names     interface{ CommandName() string } // see Command
-}
+	Commands  int  // 0 if Dedicated is set and the action may send any number of them
+	Dedicated bool // it has a connection to itself: a blocking command, a transaction
 
-// Command returns the name of the commands, such as "INCRBY", in upper case; "" if
-// they have several names, or if the name is not known. It may be called until the
-// request has ended.
-func (s RequestStart) Command() string { return nameBy(s.Names) }
+	// Command.String returns the name of the commands, such as "INCRBY", in upper case; "" if
+	// they have several names, or if the name is not known. It may be called until the
+	// request has ended.
+	Command fmt.Stringer
+}
 
 // RequestInfo is what became of a request.
 type RequestInfo struct {
@@ -38,7 +40,7 @@ type RequestInfo struct {
 	Addr      string // of the node, if all groups went to one; else ""
 
 	// Code and Err are about the first command with the worst outcome. Code is the code of its
-	// error reply, one of pool.ErrorCodes. Err is why it has no reply.
+	// error reply, a key of PoolStats.ErrorReplies. Err is why it has no reply.
 	Code string
 	Err  error
 }
@@ -55,51 +57,13 @@ type GroupStart struct {
 	Retried    int // commands that are sent again, without redirects
 	Redirected int // commands that follow MOVED or ASK
 
-	Names interface{ CommandName() string } // see Command
-}
-
-// Command returns the name of the commands, as RequestStart.Command does.
-func (s GroupStart) Command() string { return nameBy(s.Names) }
-
-func nameBy(n interface{ CommandName() string }) string {
-	if n == nil {
-		return ""
-	}
-	return n.CommandName()
+	Command fmt.Stringer // as in RequestStart
 }
 
 // GroupInfo is what became of a group.
 type GroupInfo struct {
 	Took    time.Duration // until the last reply arrived, with the wait for a connection
-	Bytes   int           // bytes of the replies
-	Failed  int           // commands without a reply, or with an error reply, with redirects; not NOSCRIPT if EVAL follows
 	Outcome string        // as in RequestInfo
 	Code    string        // as in RequestInfo
 	Err     error         // as in RequestInfo
-}
-
-// WaitInfo is an ended wait for a connection.
-type WaitInfo struct {
-	Pool *PoolInfo
-	Took time.Duration
-}
-
-// DialInfo is an attempt to connect that has ended.
-type DialInfo struct {
-	Pool *PoolInfo
-	Took time.Duration // with TLS, AUTH and what else a connection begins with
-	Err  error         // nil if the attempt succeeded
-}
-
-// CloseInfo is a connection that has ended.
-type CloseInfo struct {
-	Pool   *PoolInfo
-	Reason string // a key of PoolStats.Closes
-	Err    error  // the error that ended it
-}
-
-// TopologyChange is how a map of the slots differs from the one before.
-type TopologyChange struct {
-	Joined, Left []string // addresses of primaries and replicas
-	Moved        int      // slots with another owner than before
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,10 +30,10 @@ func noting(name string, told *[]string) *redislanes.Trace {
 		EndGroup:        func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { note("EndGroup") },
 		PoolOpened:      func(*redislanes.PoolInfo) { note("PoolOpened") },
 		PoolClosed:      func(*redislanes.PoolInfo) { note("PoolClosed") },
-		Waited:          func(redislanes.WaitInfo) { note("Waited") },
-		Dialed:          func(redislanes.DialInfo) { note("Dialed") },
-		ConnClosed:      func(redislanes.CloseInfo) { note("ConnClosed") },
-		TopologyChanged: func(redislanes.TopologyChange) { note("TopologyChanged") },
+		Waited:          func(*redislanes.PoolInfo, time.Duration) { note("Waited") },
+		Dialed:          func(*redislanes.PoolInfo, time.Duration, error) { note("Dialed") },
+		ConnClosed:      func(*redislanes.PoolInfo, string, error) { note("ConnClosed") },
+		TopologyChanged: func([]string, []string, int) { note("TopologyChanged") },
 		Stats:           func(func() redislanes.Stats) error { note("Stats"); return errors.New(name) },
 	}
 }
@@ -50,10 +51,10 @@ func TestJoinTraces(t *testing.T) {
 	all.EndGroup(ctx, redislanes.GroupStart{}, redislanes.GroupInfo{})
 	all.PoolOpened(nil)
 	all.PoolClosed(nil)
-	all.Waited(redislanes.WaitInfo{})
-	all.Dialed(redislanes.DialInfo{})
-	all.ConnClosed(redislanes.CloseInfo{})
-	all.TopologyChanged(redislanes.TopologyChange{})
+	all.Waited(nil, 0)
+	all.Dialed(nil, 0, nil)
+	all.ConnClosed(nil, "", nil)
+	all.TopologyChanged(nil, nil, 0)
 	require.EqualError(t, all.Stats(nil), "a\nb")
 	var want []string
 	fields := reflect.TypeFor[redislanes.Trace]()

@@ -38,7 +38,7 @@ func perform(ctx context.Context, c *engine.Client, action radix.Action, how eng
 		return bridge.Perform(ctx, action, conn)
 	}
 	return c.WithConn(ctx, slot, how, func(dedicated *nodepool.Dedicated) error {
-		return bridge.Perform(ctx, action, dedicatedConn{bridge.Conn{Dedicated: dedicated}, c})
+		return bridge.Perform(ctx, action, bridge.Conn{Dedicated: dedicated, Failed: c.NoteFailure}) // which asks for a new map
 	})
 }
 
@@ -145,7 +145,7 @@ func (x *exchange) decode(into any) (err error) {
 		return nil
 	case err == nil:
 		return bridge.Usable(r.ErrorAt(refused, nil))
-	case errors.As(err, new(*redislanes.DecodeError)):
+	case errors.Is(err, redislanes.ErrDecode):
 		return x.undecodable(i, err)
 	}
 	return bridge.Usable(r.ErrorAt(i, err))
@@ -158,22 +158,4 @@ func (x *exchange) undecodable(i int, err error) error {
 	}
 	from, to := x.encoded.Bounds(i)
 	return wire.NameCommand(err, x.encoded.Encoded()[from:to], x.request.Node(min(i, x.request.Len()-1)))
-}
-
-// A dedicatedConn is the connection of a radix.WithConn. Its failures ask for a new map.
-type dedicatedConn struct {
-	bridge.Conn
-	engine *engine.Client
-}
-
-// Do performs an action on the connection.
-func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
-	return bridge.Perform(ctx, action, c)
-}
-
-// EncodeDecode sends commands, and decodes their replies.
-func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	err := c.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
-	c.engine.NoteFailure(err)
-	return err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -187,42 +186,6 @@ func testSecondary(t *testing.T, real *servers.Cluster) {
 		require.Equal(t, addr, set.Primary.Addr().String())
 		require.Len(t, set.Secondaries, 1)
 		require.NoError(t, set.Primary.Do(ctx, radix.Cmd(nil, "PING")))
-	}
-}
-
-func TestServerWithoutClusterMode(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{}, server.Addrs())
-	ctx := within(t, 5*time.Second)
-	for i := range 30 {
-		require.NoError(t, client.Do(ctx, radix.FlatCmd(nil, "SET", fmt.Sprint("k", i), i)))
-	}
-	var n int
-	require.NoError(t, client.Do(ctx, radix.Cmd(&n, "DBSIZE")))
-	require.Equal(t, 30, n)
-	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&n, "GET", "k7")))
-	require.Equal(t, 7, n)
-	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
-	require.NoError(t, client.Sync(ctx))
-}
-
-func TestPasswordsOfUsers(t *testing.T) {
-	t.Parallel()
-	for name, tls := range map[string]bool{"plain": false, "TLS": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			real := servers.StartCluster(t, servers.Options{Primaries: 3, TLS: tls, Username: "limiter", Password: "canary"})
-			for _, protocol := range []int{2, 3} {
-				d := lanes.Dialer{Username: "limiter", Password: "canary", TLS: real.TLSConfig(), Protocol: protocol}
-				client := open(t, cluster.Config{Dialer: d}, real.Addrs())
-				var n int
-				for i := range 10 {
-					require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(&n, "INCR", fmt.Sprint("user", protocol, i))))
-					require.Equal(t, 1, n)
-				}
-			}
-		})
 	}
 }
 

@@ -2,16 +2,12 @@ package cluster_test
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +16,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // asked is an AddrMap that adds 1 to the port of each address and notes it. If
@@ -144,45 +139,4 @@ func TestAddrMapKnowsOnlySomeNodes(t *testing.T) {
 		require.ErrorIs(t, err, redislanes.ErrNoOwner, "%q", unknown)
 		require.ErrorContains(t, err, "Config.AddrMap has no address for farther:6379", "%q", unknown)
 	}
-}
-
-// TestNamesBehindNAT: the servers tell names that only AddrMap can resolve.
-func TestNamesBehindNAT(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{})
-	if real.Major() < 7 {
-		t.Skip("servers before Redis 7 have no names")
-	}
-	ctx := within(t, 30*time.Second)
-	for i, n := range real.Nodes() {
-		require.NoError(t, n.Configure(ctx, "cluster-announce-hostname", fmt.Sprintf("node-%d.internal", i),
-			"cluster-preferred-endpoint-type", "hostname"))
-	}
-	for _, n := range real.Nodes() {
-		until(t, ctx, "all nodes know all names", func() bool {
-			var ranges [][]any
-			require.NoError(t, n.Do(ctx, &ranges, "CLUSTER", "SLOTS"))
-			return strings.Count(fmt.Sprintf("%s", ranges), "[node-") == 3 // each at the head of its row
-		})
-	}
-	var translated atomic.Int64
-	config := cluster.Config{RefreshEvery: -1}
-	config.AddrMap = func(addr string) string {
-		host, port, err := net.SplitHostPort(addr)
-		if err == nil && strings.HasSuffix(host, ".internal") {
-			translated.Add(1)
-			return net.JoinHostPort("127.0.0.1", port)
-		}
-		return addr
-	}
-	config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if host, _, err := net.SplitHostPort(addr); err != nil || host != "127.0.0.1" {
-			t.Errorf("dialled %q", addr)
-			return nil, errors.New("not a loopback address")
-		}
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}
-	client := open(t, config, real.Addrs()[:1])
-	require.NotZero(t, translated.Load())
-	useAllSlots(t, ctx, client, real)
 }

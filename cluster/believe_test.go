@@ -139,60 +139,6 @@ func refreshes(ctx context.Context, client *cluster.Client) (failed int) {
 	return failed
 }
 
-// TestOneNodeClaimsOneSlot: the map that loses nearly all slots is that of one node only.
-func TestOneNodeClaimsOneSlot(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	s.tell(s.fakes[0], []row{{s.fakes[0], id(0), 0, 0, 9}})
-	require.Zero(t, refreshes(ctx, client))
-	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
-
-	// The others cannot be reached, and keep their slots.
-	s.fakes[1].close()
-	s.fakes[2].close()
-	require.NoError(t, client.Sync(ctx))
-	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
-}
-
-// TestMapsThatAreBelieved: all nodes that answer tell the same.
-func TestMapsThatAreBelieved(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		rows func(s *scripted) []row
-		gone []int // nodes
-		last int   // the owner of the last slot
-	}{
-		"one node has all slots":            {func(s *scripted) []row { return []row{{s.fakes[1], id(1), 0, lastSlot, 8}} }, []int{0, 2}, 1},
-		"all have new IDs and small epochs": {func(s *scripted) []row { return s.turned("anew") }, nil, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScripted(t, 3)
-			client := s.open(t, cluster.Config{})
-			ctx := within(t, 10*time.Second)
-			s.all(c.rows(s))
-			for _, i := range c.gone {
-				s.fakes[i].close()
-			}
-			require.Zero(t, refreshes(ctx, client))
-			require.Equal(t, cluster.SlotCount, client.Stats().Slots)
-			require.Equal(t, s.fakes[c.last].addr(), client.Primary(lastSlot))
-			require.Equal(t, c.last, owner(t, ctx, client, lastSlot))
-		})
-	}
-}
-
-// turned gives the parts, with new IDs and small epochs, to the servers in the other order.
-func (s *scripted) turned(prefix string) []row {
-	rows := s.parts(prefix)
-	for i := range rows {
-		rows[i].at = s.fakes[len(rows)-1-i]
-	}
-	return rows
-}
-
 // TestPartitionedPrimary: it does not know that its slots have gone to another
 // node, as MOVED or a newer map has said.
 func TestPartitionedPrimary(t *testing.T) {

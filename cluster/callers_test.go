@@ -10,36 +10,12 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 )
-
-// TestCrowd: more callers on one key than the default pool has in flight all get their
-// replies. It is not parallel: on a slow machine, other tests of this process might wait for seconds.
-func TestCrowd(t *testing.T) {
-	const callers = 12_000
-	server := servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{}, server.Addrs())
-	ctx := t.Context()
-	var all sync.WaitGroup
-	start := make(chan struct{})
-	for range callers {
-		all.Go(func() {
-			<-start
-			assert.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")))
-		})
-	}
-	close(start)
-	all.Wait()
-	total, err := client.Cmd(ctx, "GET", "k").Int()
-	require.NoError(t, err)
-	require.EqualValues(t, callers, total)
-}
 
 // TestActionsDoNotMix: exchanges use memory again that those of other callers have
 // used. Each caller has its own reply and its own error, also where calls were given up

@@ -292,8 +292,6 @@ func decodingErrors(t *testing.T, ctx context.Context, mine *coalMine, client *c
 		mine.failed(t, "Reply.Into "+name, reply.Into(into))
 		_, err := reply.Int()
 		mine.failed(t, "Reply.Int", err)
-		_, err = reply.Float()
-		mine.failed(t, "Reply.Float", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
@@ -95,7 +94,7 @@ func (c *Client) Cmd(ctx context.Context, name string, args ...any) Reply {
 // the same replica as long as it is up and the map has the same replicas: an SSCAN loop does
 // not mix the cursors of two, and a reader does not see an older value after a newer one.
 // Commands without a key also go to one replica. If the replica does not answer, another
-// replica of the slot does, or else the primary. [Config.Zone] prefers replicas that are near.
+// replica of the slot does, or else the primary. [Config.Near] prefers replicas.
 //
 // A command that may do more than read goes to the primary. The rest of its radix.Pipeline goes
 // there, too. These commands may do more than read:
@@ -131,11 +130,8 @@ func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }
 // calls, such as NetDial or a log, must not call it. Closing again does nothing. The error is nil, except on a Client that New has not made.
 func (c *Client) Close() error { return c.engine().Close() }
 
-// String describes the client.
-func (c *Client) String() string { return c.engine().String() }
-
-// Format prints String for every verb: fmt would read fields that are changing.
-func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+// Format describes the client for every verb of package fmt, which would read fields that are changing.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, c.engine().String()) }
 
 // SlowCommands returns the names, in upper case and sorted, of the commands that are slow by
 // default:

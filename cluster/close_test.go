@@ -13,7 +13,6 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestCloseEndsWaits: calls that wait until they try again end with the client, and
@@ -66,22 +65,6 @@ func TestCloseEndsWaits(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestUseAfterClose(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	client, err := cluster.Config{}.New(within(t, 5*time.Second), e.Addrs())
-	require.NoError(t, err)
-	require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
-	require.NoError(t, client.Close())
-	require.NoError(t, client.Close())
-	ctx := within(t, 5*time.Second)
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "PING")), redislanes.ErrClosed)
-	require.ErrorIs(t, client.Sync(ctx), redislanes.ErrClosed)
-	_, err = client.Clients()
-	require.ErrorIs(t, err, redislanes.ErrClosed)
-	require.ErrorIs(t, redislanes.ErrClosed, redislanes.ErrNotSent)
 }
 
 // TestLazyClose: Close ends a client that never had a server.

@@ -85,13 +85,12 @@ func TestAsTypes(t *testing.T) {
 	ctx := t.Context()
 	require.NoError(t, client.Cmd(ctx, "SET", "n", 7).Err())
 	get := client.Cmd(ctx, "GET", "n")
-	var odd *redislanes.DecodeError
 	_, err := cluster.As[level](get)
-	require.ErrorAs(t, err, &odd)
+	require.ErrorIs(t, err, redislanes.ErrDecode)
 	_, err = cluster.As[level](client.Cmd(ctx, "STRLEN", "n")) // an integer
-	require.ErrorAs(t, err, &odd)
+	require.ErrorIs(t, err, redislanes.ErrDecode)
 	_, err = cluster.As[time.Duration](get)
-	require.ErrorAs(t, err, &odd)
+	require.ErrorIs(t, err, redislanes.ErrDecode)
 	addr, err := cluster.As[netip.Addr](client.Cmd(ctx, "EVAL", "return '10.0.0.1'", 0)) // by UnmarshalText
 	require.NoError(t, err)
 	require.Equal(t, "10.0.0.1", addr.String())
@@ -148,23 +147,22 @@ func TestAs(t *testing.T) {
 	_, err = cluster.As[int](client.Cmd(ctx, "HGETALL", "h"))
 	require.ErrorContains(t, err, "redislanes: HGETALL on "+servers.Addrs()[0])
 
-	var odd *redislanes.DecodeError // in place of panics of radix
-	require.ErrorAs(t, client.Cmd(ctx, "HGETALL", "h").Into((*int)(nil)), &odd)
-	require.ErrorAs(t, get("n").Into((*string)(nil)), &odd)
-	require.Equal(t, "a nil *string", odd.Into)
+	// in place of panics of radix
+	require.ErrorIs(t, client.Cmd(ctx, "HGETALL", "h").Into((*int)(nil)), redislanes.ErrDecode)
+	require.ErrorIs(t, get("n").Into((*string)(nil)), redislanes.ErrDecode)
 	_, err = cluster.As[[]*fields](client.Cmd(ctx, "EVAL", "return {{'a', '1'}}", 0))
-	require.ErrorAs(t, err, &odd)
-	require.ErrorAs(t, client.Do(ctx, radix.Cmd(new(*fields), "HGETALL", "h")), &odd)
-	require.EqualError(t, odd, "redislanes: the reply, an array, cannot be decoded into **cluster_test.fields")
+	require.ErrorIs(t, err, redislanes.ErrDecode)
+	err = client.Do(ctx, radix.Cmd(new(*fields), "HGETALL", "h"))
+	require.ErrorIs(t, err, redislanes.ErrDecode)
+	require.ErrorContains(t, err, "the reply, an array, cannot be decoded into **cluster_test.fields")
 
 	for _, big := range []any{300, -1, uint64(math.MaxUint64), "99999999999999999999"} {
 		require.NoError(t, client.Cmd(ctx, "SET", "big", big).Err())
 		_, err := cluster.As[uint8](get("big"))
-		require.ErrorAs(t, err, &odd, "%v", big)
-		require.Equal(t, "*uint8", odd.Into)
+		require.ErrorIs(t, err, redislanes.ErrDecode, "%v", big)
 	}
 	_, err = cluster.As[*int64](get("big"))
-	require.ErrorAs(t, err, &odd, "more than 64 bits")
+	require.ErrorIs(t, err, redislanes.ErrDecode, "more than 64 bits")
 
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("n", 1)

@@ -67,23 +67,28 @@ type Config struct {
 	// is. A node for which it returns "" is not used.
 	AddrMap func(addr string) string
 
-	// Zone, if it is not empty, is the availability zone that this program runs in. Reads
-	// from replicas ([Client.DoSecondary], pipeline.Config.Replicas) go to replicas of the slot
-	// in this zone first, then to others, then to the primary. Nothing else depends on it.
-	// A node's zone is what ZoneOf says, or else what the servers tell in CLUSTER SLOTS:
-	// Valkey 9.1 does, if its nodes have the setting availability-zone; Valkey 8.1 does not.
-	// Default none: all replicas of a slot are equal.
-	Zone string
+	// Near, if not nil, reports whether the node at an address (host:port, as AddrMap has translated it)
+	// is near this program. Reads from replicas ([Client.DoSecondary], pipeline.Config.Replicas) go to
+	// replicas of the slot that are near first, then to others, then to the primary. Nothing else
+	// depends on it. The zone is the availability zone that the servers tell in CLUSTER SLOTS, or "":
+	// Valkey 9.1 tells it, if its nodes have the setting availability-zone; Valkey 8.1 does not.
+	// Near is called for each node when a map of the slots has been fetched, must return soon and be
+	// safe for concurrent use. Default: all replicas of a slot are equal.
+	Near func(addr, zone string) bool
 
-	// ZoneOf, if not nil, returns the availability zone of the node at an address
-	// (host:port, as AddrMap has translated it), or "" if it does not know. It is called
-	// for each node when a map of the slots has been fetched, must return soon and be safe
-	// for concurrent use. It needs Zone.
-	ZoneOf func(addr string) string
+	// Sentinel, if it is not empty, is the name by which Sentinels know the primary, such as "mymaster".
+	// New is given their addresses. A failover changes the map as in a cluster: within RetryWindow,
+	// commands that did not run are sent again to the new primary.
+	//
+	// The client asks more than half of the Sentinels, or all that answer, and uses the primary with
+	// the greatest config epoch. A primary that was not in use has to reply to ROLE that it is one.
+	// DoSecondary reads from the replicas that the Sentinels do not report as down. AddrMap translates
+	// the addresses of primaries, replicas and Sentinels.
+	Sentinel string
 
-	// Sentinel, if not nil, says that New is given the addresses of Sentinels. They are
-	// asked for the primary and its replicas.
-	Sentinel *Sentinel
+	// SentinelDialer makes the connections to the Sentinels. It has nothing from Dialer, which is for
+	// the servers: neither its password nor its TLS.
+	SentinelDialer lanes.Dialer
 
 	// Standalone says that the addresses are those of servers without cluster mode, or of
 	// proxies. The client sends them no CLUSTER, READONLY or ROLE. It is for users
@@ -110,25 +115,6 @@ type Config struct {
 	// Logger is told of what changes: nodes that go down and come back, slots that
 	// move, outages that last. docs/metrics.md lists the lines. Default none.
 	Logger *slog.Logger
-}
-
-// Sentinel is how Redis Sentinel is asked for a primary. A failover changes the map as in a
-// cluster: within Config.RetryWindow, commands that did not run are sent again to the new
-// primary.
-//
-// The client asks more than half of the Sentinels, or all that answer, and uses the primary with the greatest
-// config epoch. A primary that was not in use has to reply to ROLE that it is one.
-//
-// DoSecondary reads from the replicas that the Sentinels do not report as down.
-// Config.AddrMap translates the addresses of primaries, replicas and Sentinels.
-type Sentinel struct {
-	// Primary is the name by which the Sentinels know the primary, such as
-	// "mymaster". There is no default.
-	Primary string
-
-	// Dialer makes the connections to the Sentinels. It has nothing from
-	// Config.Dialer, which is for the servers: neither its password nor its TLS.
-	Dialer lanes.Dialer
 }
 
 // WhileContextLasts is a [Config.RetryWindow] without an end: calls try again until
@@ -188,7 +174,7 @@ func (c Config) settings() (s engine.Config, err error) {
 	}
 	s = engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, RetryWindow: c.RetryWindow,
-		Source: c.source(), Standalone: c.Standalone, Logger: c.Logger, Lazy: c.Lazy, Trace: c.Trace,
+		Source: c.source(), Logger: c.Logger, Lazy: c.Lazy, Trace: c.Trace,
 	}
 	if c.Pool != nil {
 		if s.Pool, err = nodepool.Of(c.Pool); err != nil {
@@ -201,10 +187,10 @@ func (c Config) settings() (s engine.Config, err error) {
 
 // source returns where maps of the slots come from.
 func (c Config) source() source.Source {
-	nodes := source.NewNodes(c.Dialer, c.AddrMap, c.Zone, c.ZoneOf)
+	nodes := source.NewNodes(c.Dialer, c.AddrMap, c.Near)
 	switch {
-	case c.Sentinel != nil:
-		return source.NewSentinel(nodes, c.Sentinel.Dialer, c.Sentinel.Primary)
+	case c.Sentinel != "":
+		return source.NewSentinel(nodes, c.SentinelDialer, c.Sentinel)
 	case c.Standalone:
 		return source.Server{Nodes: nodes}
 	}

@@ -2,21 +2,15 @@ package cluster_test
 
 import (
 	"context"
-	"errors"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 func TestNewRefusesBadSettings(t *testing.T) {
@@ -40,8 +34,9 @@ func TestNewRefusesBadSettings(t *testing.T) {
 		{"refreshes nearly so", cluster.Config{RefreshEvery: 49 * time.Millisecond}, good, []string{"RefreshEvery = 49ms"}},
 		{"Min > Max", cluster.Config{Pool: pool.Adaptive{Min: 5, Max: 2}}, good, []string{"Adaptive.Min", "5", "Max", "2"}},
 		{"negative lanes", cluster.Config{Pool: pool.Laned{Lanes: -4}}, good, []string{"Laned.Lanes", "-4"}},
-		{"zones of nodes without its own", cluster.Config{ZoneOf: func(string) string { return "a" }}, good, []string{"Config.ZoneOf without Config.Zone"}},
 		{"protocol", cluster.Config{Dialer: lanes.Dialer{Protocol: 4}}, good, []string{"Protocol", "4"}},
+		{"an empty slow command", cluster.Config{Slow: []string{"GET", ""}}, good, []string{`cluster: `, `Slow[1] = ""`}},
+		{"a slow subcommand", cluster.Config{Slow: []string{"CLIENT|LIST"}}, good, []string{`Slow[0] = "CLIENT|LIST"`}},
 		{"user without password", cluster.Config{Dialer: lanes.Dialer{Username: "bob"}}, good, []string{"Username", "bob"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -53,19 +48,6 @@ func TestNewRefusesBadSettings(t *testing.T) {
 	}
 }
 
-func TestNewListsEachUnreachableAddress(t *testing.T) {
-	t.Parallel()
-	addrs := []string{closedPort(t), closedPort(t)}
-	_, err := cluster.Config{}.New(within(t, 5*time.Second), addrs)
-	var unreachable *cause.Unreachable
-	require.ErrorAs(t, err, &unreachable)
-	require.Len(t, unreachable.Causes, 2)
-	for _, addr := range addrs {
-		require.ErrorContains(t, err, addr)
-	}
-	require.ErrorContains(t, err, "connection refused")
-}
-
 func TestNewEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,90 +56,4 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	_, err = cluster.Config{}.New(within(t, 30*time.Millisecond), []string{silent.Addr().String()})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, silent.Addr().String())
-}
-
-// TestNewRefusesASmallLimit: if the map of the slots is larger, New fails at once: no server would do.
-func TestNewRefusesASmallLimit(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	ctx := within(t, 4*time.Second) // less than New asks again for a text that no server sends
-	_, err := cluster.Config{Dialer: lanes.Dialer{MaxReply: 50}}.New(ctx, e.Addrs())
-	require.ErrorContains(t, err, "Dialer.MaxReply")
-	require.NoError(t, ctx.Err())
-}
-
-func TestOneSeedThatAnswersIsEnough(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{}, []string{closedPort(t), e.Addrs()[1]})
-	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
-}
-
-func TestWrongPasswordIsNotShown(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{Password: "right-canary"})
-	_, err := cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), server.Addrs())
-	require.ErrorContains(t, err, "WRONGPASS")
-	require.NotContains(t, err.Error(), "canary")
-	var refused *redislanes.HandshakeError
-	require.True(t, errors.As(err, &refused))
-	require.Equal(t, "AUTH", refused.Command)
-
-	real := servers.StartCluster(t, servers.Options{Password: "right-canary"})
-	_, err = cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), real.Addrs())
-	require.Equal(t, 1, strings.Count(err.Error(), "WRONGPASS"), "the server's words once: %v", err)
-	for _, addr := range real.Addrs() {
-		require.ErrorContains(t, err, addr)
-	}
-}
-
-func TestNilPool(t *testing.T) {
-	t.Parallel()
-	_, err := cluster.Config{Pool: (*pool.Fixed)(nil)}.New(t.Context(), []string{"127.0.0.1:1"})
-	require.ErrorContains(t, err, "the Config is a nil *pool.Fixed")
-}
-
-func TestBadNamesOfSlowCommands(t *testing.T) {
-	t.Parallel()
-	for want, c := range map[string]cluster.Config{
-		`Slow[1] = ""`:            {Slow: []string{"GET", ""}},
-		`Slow[0] = "CLIENT|LIST"`: {Slow: []string{"CLIENT|LIST"}},
-	} {
-		_, err := c.New(t.Context(), []string{"127.0.0.1:1"})
-		require.ErrorContains(t, err, want)
-		require.ErrorContains(t, err, "cluster: ")
-	}
-}
-
-// TestDatabasesOfACluster: Valkey 9 with cluster-databases has more than database 0 in a
-// cluster. Other servers refuse the number when New connects.
-func TestDatabasesOfACluster(t *testing.T) {
-	options := servers.Options{Primaries: 2}
-	numbered := servers.StartCluster(t, options)
-	second := cluster.Config{Dialer: lanes.Dialer{Database: 1}}
-	if !numbered.IsValkey() || numbered.Major() < 9 {
-		_, err := second.New(t.Context(), numbered.Addrs())
-		require.ErrorContains(t, err, "SELECT")
-		return
-	}
-	options.Directives = []string{"cluster-databases 16"}
-	numbered = servers.StartCluster(t, options)
-	client := open(t, second, numbered.Addrs())
-	first, err := cluster.Config{}.New(t.Context(), numbered.Addrs())
-	require.NoError(t, err)
-	defer first.Close()
-	for _, key := range []string{"a", "b", "c"} { // on both nodes
-		require.NoError(t, client.Cmd(t.Context(), "SET", key, "in database 1").Err())
-		require.True(t, first.Cmd(t.Context(), "GET", key).IsNull())
-		got, err := client.Cmd(t.Context(), "GET", key).Text()
-		require.NoError(t, err)
-		require.Equal(t, "in database 1", got)
-	}
-}
-
-// TestZeroClientHasNoStats: a client that New has not made has the zero statistics.
-func TestZeroClientHasNoStats(t *testing.T) {
-	for _, unmade := range []*cluster.Client{nil, {}} {
-		require.Zero(t, unmade.Stats())
-	}
 }

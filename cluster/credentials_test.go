@@ -193,30 +193,6 @@ func TestPasswordThatIsWrongIsFinal(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreAskedForOnEveryDial changes the password of a server that
-// is in use.
-func TestCredentialsAreAskedForOnEveryDial(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{Password: "old-canary"})
-	ctx := within(t, 20*time.Second)
-	var password atomic.Value
-	password.Store("old-canary")
-	d := lanes.Dialer{Credentials: func(context.Context) (string, string, error) { return "", password.Load().(string), nil }}
-	client := open(t, cluster.Config{Dialer: d, Pool: pool.Fixed{Size: 2}}, server.Addrs())
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "requirepass", "new-canary")))
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING")), "connections that are open stay so")
-
-	password.Store("new-canary")
-	require.Eventually(t, func() bool {
-		_ = client.Do(ctx, radix.Cmd(nil, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no"))
-		return client.Stats().Nodes[0].Pool.Dials > 2 && client.Do(ctx, radix.Cmd(nil, "PING")) == nil
-	}, 10*time.Second, time.Millisecond)
-
-	both := cluster.Config{Dialer: lanes.Dialer{Password: "x", Credentials: d.Credentials}}
-	_, err := both.New(ctx, server.Addrs())
-	require.ErrorContains(t, err, "Credentials")
-}
-
 // rotating is credentials that change while they are in use.
 type rotating struct {
 	password atomic.Value

@@ -145,31 +145,6 @@ func TestTransactionsGetADedicatedConnection(t *testing.T) {
 	}
 }
 
-// TestScriptsMayGetADedicatedConnection: a script never blocks, whatever it calls, and
-// travels on a lane for slow commands; an action that says that it cannot share
-// its connection has one to itself.
-func TestScriptsMayGetADedicatedConnection(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	client := open(t, onlyShared, real.Addrs())
-	ctx := within(t, 30*time.Second)
-	script := radix.NewEvalScript("return redis.call('BLPOP', KEYS[1], 0)")
-	got := radix.Maybe{Rcv: new([]string)}
-	if err := client.Do(ctx, script.Cmd(&got, []string{"{b}none"})); err != nil {
-		require.ErrorContains(t, err, "not allowed from script") // by some versions of Redis
-	} else {
-		require.True(t, got.Null)
-	}
-	require.Zero(t, stats(client).Dedicated)
-
-	alone := radix.CmdConfig{ActionProperties: func(_ string, args ...string) radix.ActionProperties {
-		return radix.ActionProperties{Keys: args[2:3], CanRetry: true}
-	}}
-	before := dials(client)
-	require.NoError(t, client.Do(ctx, alone.Cmd(nil, "EVAL", "return 1", "1", "{b}none")))
-	require.Equal(t, before+1, dials(client), "the dedicated connection")
-}
-
 // blockers keep a connection for as long as they like.
 var blockers = map[string]func() radix.Action{
 	"BLPOP":  func() radix.Action { return radix.Cmd(nil, "BLPOP", "list{k}", "30") },

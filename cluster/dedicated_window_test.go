@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -54,44 +53,6 @@ func TestDedicatedActionsKeepTheWindow(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				_, err = dedicated(keyOf(0, 2))
 				require.NoError(t, err)
-			})
-		})
-	}
-}
-
-// TestErrorBehindAnOutage: an error of a function, or of a command that the server looked at, says
-// nothing of the outage that was over before.
-func TestErrorBehindAnOutage(t *testing.T) {
-	mine := errors.New("insufficient funds")
-	for name, c := range map[string]struct {
-		action radix.Action
-		own    bool // the error is returned as it is
-	}{
-		"the function's":              {radix.WithConn("k", func(context.Context, radix.Conn) error { return mine }), true},
-		"the server's, in a function": {dedicatedCmd("k", "GET", "k"), false},
-		"the server's":                {radix.Cmd(nil, "BLPOP", "k", "1"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string {
-					return "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
-				}, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				w.set(func() { w.dead[nodeA] = true })
-				time.AfterFunc(300*time.Millisecond, func() { w.set(func() { w.dead[nodeA] = false }) })
-				err := client.Do(soon(t, 3*time.Second), c.action)
-				if c.own {
-					require.Equal(t, mine, err)
-					return
-				}
-				require.ErrorContains(t, err, "WRONGTYPE")
-				require.NotContains(t, err.Error(), "unavailable")
-				var known *redislanes.Error
-				require.ErrorAs(t, err, &known)
-				require.Zero(t, known.Since)
-				if name == "the server's" {
-					require.Greater(t, known.Tries, 1)
-				}
 			})
 		})
 	}

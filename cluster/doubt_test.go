@@ -17,9 +17,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // A lostReply is a world of one node that runs the first command of a name and then cuts all
@@ -231,40 +229,4 @@ func TestAFunctionIsCalledOnce(t *testing.T) {
 			require.Equal(t, 1, calls, refusal)
 		})
 	}
-}
-
-// TestLostReplies stalls the only server until its connections are given up.
-// Commands in flight have an unknown outcome: those that may run twice are sent
-// again, INCRBY is not.
-func TestLostReplies(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	stall := pool.Options{StallTimeout: 200 * time.Millisecond}
-	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1, Options: stall}}, server.Addrs())
-	ctx := within(t, 20*time.Second)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "read", "v")))
-
-	p := pipeline.New(client)
-	count := p.IncrBy("counted", 1)
-	read := p.Cmd("GET", "read")
-	viaRadix := p.Append(radix.Cmd(nil, "STRLEN", "read"))
-	set := p.Cmd("SET", "set", "v").Idempotent()
-	plain := p.Cmd("SET", "plain", "v")
-	require.NoError(t, server.Nodes()[0].Pause())
-	given := make(chan error, 1)
-	go func() { given <- p.Do(ctx) }()
-	require.Eventually(t, func() bool { return client.Stats().Repeated > 0 }, 10*time.Second, time.Millisecond)
-	require.NoError(t, server.Nodes()[0].Resume())
-	require.ErrorIs(t, <-given, redislanes.ErrUnknownOutcome)
-	for _, r := range []pipeline.Reply{count, plain} {
-		require.ErrorIs(t, r.Err(), redislanes.ErrUnknownOutcome)
-		require.NotErrorIs(t, r.Err(), redislanes.ErrNotSent)
-		require.ErrorIs(t, r.Err(), cause.ErrStalled)
-	}
-	for _, r := range []pipeline.Reply{read, viaRadix, set} {
-		require.NoError(t, r.Err())
-	}
-	var n int
-	require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", "counted")))
-	require.LessOrEqual(t, n, 1, "counted twice")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -162,7 +161,7 @@ func TestSilenceBehindAPause(t *testing.T) {
 // TestNewEndsWithoutADeadline: so does New if its servers accept connections and are silent.
 func TestNewEndsWithoutADeadline(t *testing.T) {
 	for name, c := range map[string]cluster.Config{
-		"cluster": {}, "standalone": {Standalone: true}, "Sentinel": {Sentinel: &cluster.Sentinel{Primary: sim.SentinelName}},
+		"cluster": {}, "standalone": {Standalone: true}, "Sentinel": {Sentinel: sim.SentinelName},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -171,9 +170,7 @@ func TestNewEndsWithoutADeadline(t *testing.T) {
 					n.Freeze()
 				}
 				c.Dialer = lanes.Dialer{NetDial: redis.Dial}
-				if c.Sentinel != nil {
-					c.Sentinel.Dialer = c.Dialer
-				}
+				c.SentinelDialer = c.Dialer
 				began := time.Now()
 				_, err := c.New(context.Background(), redis.Addrs())
 				require.ErrorContains(t, err, redis.Addrs()[0])
@@ -232,23 +229,4 @@ func TestUsersOfConnectionsTakeTheirTime(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestWaitBehindAnAbandonedCommand: the context of a BLPOP ends, and the connection is used on. The reply to the
-// next command comes behind that of the BLPOP, and its silence is not the server's.
-func TestWaitBehindAnAbandonedCommand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEndless(t, cluster.Config{})
-		var got string
-		pushed := make(chan error)
-		require.NoError(t, e.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-			short, cancel := context.WithTimeout(ctx, time.Second)
-			defer cancel()
-			require.ErrorIs(t, conn.Do(short, radix.Cmd(nil, "BLPOP", "list{k}", "0")), redislanes.ErrUnknownOutcome)
-			time.AfterFunc(time.Minute, func() { pushed <- e.Do(e.ctx, radix.Cmd(nil, "RPUSH", "list{k}", "x")) })
-			return conn.Do(ctx, radix.Cmd(&got, "GET", "k"))
-		})))
-		require.NoError(t, <-pushed)
-		require.Equal(t, "1", got)
-	})
 }

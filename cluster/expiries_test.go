@@ -84,48 +84,6 @@ func TestExpiryDoesNotOverruleOthers(t *testing.T) {
 	require.Zero(t, e.Calls(0, "INCRBY"))
 }
 
-// TestExpiriesAreRepeated lets a server refuse INCRBYs and run their EXPIREs,
-// for many keys of one slot: each key ends with its time to live, also if one of the
-// commands comes by Cmd, or both do.
-func TestExpiriesAreRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &moody{values: make(map[string]string)}
-		var healthy atomic.Bool
-		w := newWorld(func(addr string, cmd []string) string {
-			switch {
-			case !healthy.Load() && cmd[0] == "INCRBY":
-				return "-LOADING for a moment\r\n"
-			case cmd[0] == "INCRBY":
-				m.values[cmd[1]] = "1"
-				return one
-			}
-			return m.answer(addr, cmd)
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		time.AfterFunc(20*time.Millisecond, func() { healthy.Store(true) })
-		p := pipeline.New(client)
-		const keys = 2000
-		for i := range keys {
-			key := fmt.Sprint("{slot}", i)
-			if i%4 < 2 {
-				p.IncrBy(key, 1)
-			} else {
-				p.Cmd("INCRBY", key, "1")
-			}
-			if i%2 == 0 {
-				p.Expire(key, time.Minute)
-			} else {
-				p.Cmd("pexpire", key, "60000")
-			}
-		}
-		require.NoError(t, p.Do(soon(t, 5*time.Second)))
-		require.Len(t, m.values, keys)
-		for key, value := range m.values {
-			require.Equal(t, "1 with a TTL", value, key)
-		}
-	})
-}
-
 // TestCountGoesAgainAsAPair: an INCRBY of Pipeline.Count that is sent again, because it was
 // refused or redirected, has its SET in front of it again, in the same trip.
 func TestCountGoesAgainAsAPair(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -184,32 +183,6 @@ func checkFate(t *testing.T, err error, text string, again bool) {
 	assert.NotErrorIs(t, err, redislanes.ErrUnknownOutcome, "there was a reply")
 }
 
-// TestFatesAroundAHit: whatever a server says to SET, PTTL or EXPIRE, a hit of Counters is
-// counted once, and fails only if the time to live of its key is not known to be set.
-func TestFatesAroundAHit(t *testing.T) {
-	t.Parallel()
-	ctx := within(t, 30*time.Second)
-	for _, standalone := range []bool{false, true} {
-		for _, text := range fateTexts {
-			for _, command := range []string{"SET", "PTTL", "EXPIRE"} {
-				m, client := newGrump(t, cluster.Config{Standalone: standalone, RetryWindow: 10 * time.Millisecond})
-				counters := pipeline.CountersConfig{ExpireEveryHit: command == "EXPIRE"}.New(client)
-				m.arm(command, text, 1<<30)
-				hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}
-				if err := counters.Hit(ctx, hits); err != nil {
-					require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, text)
-					require.ErrorContains(t, err, "counted, but", text)
-				} else {
-					require.NotEqual(t, "EXPIRE", command, text)
-					require.EqualValues(t, 1, hits[0].Total, text)
-				}
-				require.Equal(t, 1, m.called("INCRBY"), text)
-				require.NoError(t, counters.Close())
-			}
-		}
-	}
-}
-
 // TestFatesOfHandshakes: a server that refuses a step of the handshake with the text. What
 // passes is waited for, on connections of both kinds.
 func TestFatesOfHandshakes(t *testing.T) {
@@ -234,27 +207,6 @@ func TestFatesOfHandshakes(t *testing.T) {
 				assert.ErrorIs(t, err, redislanes.ErrNotSent, text)
 			}
 		})
-	}
-}
-
-// TestQuestionsAreRepeated: what a server is asked for besides the map is asked for again if
-// it is refused for now. Taken for unsupported, the config epochs stayed unknown.
-func TestQuestionsAreRepeated(t *testing.T) {
-	t.Parallel()
-	for _, text := range fateTexts {
-		f := newFake(t)
-		var asked atomic.Int32
-		f.nodes = func() string {
-			if asked.Add(1) == 1 {
-				return "-" + text + "\r\n"
-			}
-			return "-ERR unknown subcommand\r\n"
-		}
-		f.start()
-		client, err := cluster.Config{RefreshEvery: -1}.New(within(t, 20*time.Second), []string{f.addr()})
-		require.NoError(t, err, text)
-		require.NoError(t, client.Close())
-		require.Equal(t, fate.Of([]byte(text)).Passes(), asked.Load() > 1, text)
 	}
 }
 

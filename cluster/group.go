@@ -12,11 +12,3 @@ const (
 	// smaller trips. It exists to be compared with.
 	BySlot Grouping = true
 )
-
-// String returns the name of the constant.
-func (g Grouping) String() string {
-	if g == BySlot {
-		return "BySlot"
-	}
-	return "ByNode"
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -82,7 +81,13 @@ func onB(made action) func(context.Context, *cluster.Client) error {
 
 func onReplicaB(made action) func(context.Context, *cluster.Client) error {
 	return func(ctx context.Context, client *cluster.Client) error {
-		return client.ForEachReplica(ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, made()) })
+		sets, err := client.Clients()
+		for _, set := range sets {
+			for _, replica := range set.Secondaries {
+				err = errors.Join(err, replica.Do(ctx, made()))
+			}
+		}
+		return err
 	}
 }
 
@@ -101,7 +106,7 @@ var sidePaths = map[string]sidePath{
 	"ForEachPrimary": {nil, func(ctx context.Context, client *cluster.Client) error {
 		return client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, cmd("PING")()) })
 	}, true},
-	"ForEachReplica":                      {nil, onReplicaB(cmd("PING")), true},
+	"a replica":                           {nil, onReplicaB(cmd("PING")), true},
 	"Clients":                             {nil, onB(cmd("PING")), true},
 	"Clients, MOVED":                      {replies(movedB), onB(incrB), true},
 	"Clients, MOVED as a value":           {replies(movedB), onB(raw("INCR", keyB)), true},
@@ -252,48 +257,4 @@ func (s sharing) Perform(ctx context.Context, conn radix.Conn) error { return s.
 
 func (sharing) Properties() radix.ActionProperties {
 	return radix.ActionProperties{Keys: []string{"k"}, CanRetry: true, CanPipeline: true, CanShareConn: true}
-}
-
-// TestForeignErrorsTeachNothing: a function returns the error of another client, for example of
-// another cluster. It says nothing of this one.
-func TestForeignErrorsTeachNothing(t *testing.T) {
-	slot := cluster.Slot("k")
-	moved := resp3.SimpleError{S: fmt.Sprintf("MOVED %d %s", slot, nodeC)}
-	for name, foreign := range map[string]error{
-		"as radix returns it":     moved,
-		"as another client does":  &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Outcome: redislanes.ErrRefused, Cause: moved},
-		"wrapped":                 fmt.Errorf("copy: %w", &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: moved}),
-		"tried who knows when":    &redislanes.Error{Command: "GET", Addr: nodeB, Cause: moved},
-		"beside a lost reply":     errors.Join(&redislanes.Error{Command: "GET", Addr: nodeA, Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}, moved),
-		"a lost login of another": &redislanes.Error{Command: "GET", Addr: nodeB, Tries: 3, Cause: resp3.SimpleError{S: "NOAUTH Authentication required."}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return one }, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				ctx := soon(t, 5*time.Second)
-				for _, over := range []radix.Client{client, primaryAt(t, client, nodeA)} {
-					tries := 0
-					err := over.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-						tries++
-						if err := conn.Do(ctx, radix.Cmd(nil, "GET", "k")); err != nil {
-							return err
-						}
-						return foreign
-					}))
-					require.Equal(t, foreign, err)
-					require.Equal(t, 1, tries)
-				}
-				require.Equal(t, foreign, client.Do(ctx, sharing{func(ctx context.Context, conn radix.Conn) error {
-					_ = conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
-					return foreign
-				}}), "an action that shares its connection")
-				require.Equal(t, nodeA, client.Primary(slot))
-				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
-				for _, n := range client.Stats().Nodes {
-					require.Empty(t, n.Pool.Closes, n.Pool.Addr)
-				}
-			})
-		})
-	}
 }

@@ -240,30 +240,6 @@ func (b *bystander) check(t *testing.T) {
 	require.EqualValues(t, 1, b.client.Stats().Nodes[0].Pool.Dials)
 }
 
-// TestReplyNobodyAskedFor: the connection on which it comes cannot be trusted
-// any more.
-func TestReplyNobodyAskedFor(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	f.answer = func(w io.Writer, cmd []string) bool {
-		if cmd[0] == "PING" { // which a pool sends after connections that died young
-			return say("+PONG\r\n")(w, cmd)
-		}
-		return say(":1\r\n:2\r\n")(w, cmd)
-	}
-	f.start()
-	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Lanes: 1}}, []string{f.addr()})
-	ctx := within(t, 10*time.Second)
-	for i := range 6 { // after some more, dials are spaced
-		var n int
-		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "INCRBY", "k", "1")))
-		require.Equal(t, 1, n, "the reply nobody asked for")
-		until(t, ctx, "the connection is closed", func() bool {
-			return client.Stats().Nodes[0].Pool.Closes["protocol"] == uint64(i+1)
-		})
-	}
-}
-
 // TestHostileGreeting is not parallel: it measures the memory of the process.
 func TestHostileGreeting(t *testing.T) {
 	for _, command := range []string{"CLIENT", "CLUSTER"} {

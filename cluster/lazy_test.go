@@ -57,27 +57,3 @@ func TestLazy(t *testing.T) {
 		require.NoError(t, client.Sync(t.Context()))
 	})
 }
-
-// TestLazyWithoutSlots: a client that does not know yet whether there are slots takes commands with keys
-// in several. It refuses them once it knows that there are.
-func TestLazyWithoutSlots(t *testing.T) {
-	t.Parallel()
-	for said, want := range map[string]error{noCluster: nil, slotMap(nodeA): redislanes.ErrCrossSlot} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(func(string, []string) string { return "+OK\r\n" })
-			w.slots, w.dead[nodeA] = said, true
-			client := open(t, cluster.Config{Lazy: true, Dialer: lanes.Dialer{NetDial: w.dial}}, []string{nodeA})
-			p := pipeline.New(client)
-			reply := p.Cmd("MSET", "a", "1", "b", "2")
-			require.ErrorIs(t, p.Do(t.Context()), redislanes.ErrNotSent)
-			require.NotErrorIs(t, reply.Err(), redislanes.ErrCrossSlot, "nobody knows")
-
-			p.Reset()
-			reply = p.Cmd("MSET", "a", "1", "b", "2")
-			w.set(func() { w.dead[nodeA] = false })
-			time.Sleep(time.Second)
-			require.ErrorIs(t, p.Do(t.Context()), want)
-			require.ErrorIs(t, reply.Err(), want)
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -77,76 +75,6 @@ func TestMigratingSlot(t *testing.T) {
 		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", key)))
 		require.EqualValues(t, 4, n)
 	}
-}
-
-// TestTryAgain asks for two keys of a slot that is being migrated. One has moved: no
-// node can answer until the other one has moved, too.
-func TestTryAgain(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	ctx := within(t, 30*time.Second)
-	client := open(t, cluster.Config{RetryWindow: time.Hour, RefreshEvery: -1}, real.Addrs())
-	slot := cluster.Slot("{again}")
-	to := elsewhere(t, ctx, real, slot)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "MSET", "{again}1", "a", "{again}2", "b")))
-	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
-	require.NoError(t, real.MigrateKeys(ctx, slot, to, "{again}1"))
-	var values []string
-	done := make(chan error, 1)
-	go func() { done <- client.Do(ctx, radix.Cmd(&values, "MGET", "{again}1", "{again}2")) }()
-	require.Eventually(t, func() bool { return client.Stats().Refused > 2 }, 10*time.Second, time.Millisecond)
-	require.NoError(t, real.MigrateKeys(ctx, slot, to, "{again}2"))
-	require.NoError(t, <-done)
-	require.Equal(t, []string{"a", "b"}, values)
-	require.NotZero(t, client.Stats().Ask)
-}
-
-// TestDedicatedRedirectsReachNoReceiver: while its slot moves, a blocking command or a
-// transaction is redirected, also if its receivers take errors for values. A transaction
-// behind an ASK has the results of its own commands only.
-func TestDedicatedRedirectsReachNoReceiver(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	ctx := within(t, 30*time.Second)
-	const tag = "{moving}"
-	slot := cluster.Slot(tag)
-	to := elsewhere(t, ctx, real, slot)
-	open := func() *cluster.Client { return open(t, cluster.Config{RefreshEvery: -1}, real.Addrs()) }
-	asked, movedDedicated, movedShared := open(), open(), open()
-	require.NoError(t, asked.Do(ctx, radix.Cmd(nil, "RPUSH", tag+"list", "1", "2", "3", "4", "5", "6", "7", "8")))
-
-	require.NoError(t, real.MigrateSlotStart(ctx, slot, to))
-	require.NoError(t, real.MigrateKeys(ctx, slot, to, tag+"list"))
-	requireNext(ctx, t, asked, tag)
-	results, err := incrTwice(ctx, asked, tag+"n")
-	require.NoError(t, err)
-	require.Equal(t, []int64{1, 2}, results)
-	require.NotZero(t, asked.Stats().Ask)
-
-	require.NoError(t, real.MigrateSlotFinish(ctx, slot, to))
-	requireNext(ctx, t, movedDedicated, tag)
-	results, err = incrTwice(ctx, movedShared, tag+"n")
-	require.NoError(t, err)
-	require.Equal(t, []int64{3, 4}, results)
-	require.NotZero(t, movedDedicated.Stats().Moved)
-}
-
-// requireNext takes two elements off the list by commands that block, with
-// receivers to which an error is as good as any other reply: BLPOP, which radix
-// knows, and BLMOVE, which it does not.
-func requireNext(ctx context.Context, t *testing.T, client *cluster.Client, tag string) {
-	var raw, moved resp3.RawMessage
-	require.NoError(t, client.Do(ctx, radix.Cmd(&raw, "BLPOP", tag+"list", "0")))
-	require.Equal(t, "*2\r\n", string(raw[:min(4, len(raw))]), "%q", raw)
-	require.NoError(t, client.Do(ctx, radix.Cmd(&moved, "BLMOVE", tag+"list", tag+"list", "LEFT", "RIGHT", "0")))
-	require.Equal(t, "$1\r\n", string(moved[:min(4, len(moved))]), "%q", moved)
-}
-
-// incrTwice increments the key twice in a transaction.
-func incrTwice(ctx context.Context, client *cluster.Client, key string) (results []int64, err error) {
-	incr := func() radix.Action { return radix.Cmd(nil, "INCR", key) }
-	err = client.Do(ctx, radixPipeline(radix.Cmd(nil, "MULTI"), incr(), incr(), radix.Cmd(&results, "EXEC")))
-	return results, err
 }
 
 // TestASKIsForOneKey: a slot is on its way, and one of two keys has been moved. The command on the

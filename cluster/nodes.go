@@ -57,22 +57,13 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 // ForEachPrimary calls f for each primary of the map in use, all at once, and returns when
 // all calls have returned. It is for commands that are not about keys, such as SCRIPT LOAD,
 // DBSIZE, FLUSHALL and CONFIG SET. The error joins those of f, each with the address of its
-// node. The node that f gets does not follow redirects, nor retry anything, and closing it does
+// node. Replicas are in [Client.Clients]. The node that f gets does not follow redirects, nor retry anything, and closing it does
 // nothing. f must be safe for concurrent use. A panic in it becomes an error.
 //
 // A node that joins meanwhile is missed. Call [Client.Sync] first to have the newest map.
 func (c *Client) ForEachPrimary(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
-	return c.forEach(ctx, "ForEachPrimary", f, func(set radix.ReplicaSet) []radix.Client { return []radix.Client{set.Primary} })
-}
-
-// ForEachReplica is [Client.ForEachPrimary] for replicas.
-func (c *Client) ForEachReplica(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
-	return c.forEach(ctx, "ForEachReplica", f, func(set radix.ReplicaSet) []radix.Client { return set.Secondaries })
-}
-
-func (c *Client) forEach(ctx context.Context, name string, f func(context.Context, radix.Client) error, of func(radix.ReplicaSet) []radix.Client) error {
 	if f == nil {
-		return fmt.Errorf("redislanes: %s: the function is nil: %w", name, redislanes.ErrNotSent)
+		return fmt.Errorf("redislanes: ForEachPrimary: the function is nil: %w", redislanes.ErrNotSent)
 	}
 	sets, err := c.Clients()
 	if err != nil {
@@ -82,22 +73,20 @@ func (c *Client) forEach(ctx context.Context, name string, f func(context.Contex
 	var failed []error
 	var calls sync.WaitGroup
 	for _, set := range sets {
-		for _, node := range of(set) {
-			calls.Go(func() {
-				if err := call(ctx, name, node, f); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					failed = append(failed, withNode(err, node.Addr().String()))
-				}
-			})
-		}
+		calls.Go(func() {
+			if err := call(ctx, set.Primary, f); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, withNode(err, set.Primary.Addr().String()))
+			}
+		})
 	}
 	calls.Wait()
 	return errors.Join(failed...)
 }
 
-func call(ctx context.Context, name string, node radix.Client, f func(context.Context, radix.Client) error) (err error) {
-	defer guard.Catch("the function of "+name, &err)
+func call(ctx context.Context, node radix.Client, f func(context.Context, radix.Client) error) (err error) {
+	defer guard.Catch("the function of ForEachPrimary", &err)
 	return f(ctx, node)
 }
 

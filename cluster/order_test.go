@@ -117,38 +117,6 @@ func TestOrderWithinASlot(t *testing.T) {
 	require.NotZero(t, again)
 }
 
-// TestRefusedSetIsNotSentBehindALaterOne is the case that the model is for.
-func TestRefusedSetIsNotSentBehindALaterOne(t *testing.T) {
-	for _, text := range []string{"LOADING for a moment", "TRYAGAIN later"} {
-		synctest.Test(t, func(t *testing.T) {
-			first, value := true, ""
-			w := newWorld(func(_ string, cmd []string) string {
-				switch {
-				case first:
-					first = false
-					return "-" + text + "\r\n"
-				case cmd[0] == "SET":
-					value = cmd[2]
-					return "+OK\r\n"
-				}
-				return "$1\r\n" + value + "\r\n"
-			}, nodeA)
-			client := w.open(t, cluster.Config{RefreshEvery: -1})
-			p := pipeline.New(client)
-			one, two, get := p.Cmd("SET", "k", "1"), p.Cmd("SET", "k", "2"), p.Cmd("GET", "k")
-			require.Error(t, p.Do(soon(t, 5*time.Second)))
-			require.ErrorIs(t, one.Err(), redislanes.ErrRefused)
-			require.ErrorIs(t, one.Err(), cause.ErrOvertaken)
-			require.NoError(t, two.Err())
-			got, err := get.Text()
-			require.NoError(t, err)
-			require.Equal(t, "2", got)
-			require.Equal(t, "2", value)
-			require.Zero(t, client.Stats().Refused)
-		})
-	}
-}
-
 // TestReadsOvertakeNoReads lets a read be refused behind which others of its slot
 // have run: it goes again, since none of them can have undone it, unless a write is
 // among them.

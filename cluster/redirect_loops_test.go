@@ -4,21 +4,17 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // circle is a world in which two nodes redirect each command to each other until the time, and its
@@ -81,48 +77,6 @@ func TestCircleOfRedirects(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestCircleForSeveralCallers: what one caller learns in a circle of redirects does not end the wait of
-// another one, or both would follow redirects without a wait.
-func TestCircleForSeveralCallers(t *testing.T) {
-	key := keyOf(0, 2)
-	for _, command := range [][]string{{"INCR", key}, {"BLPOP", key, "1"}} {
-		synctest.Test(t, func(t *testing.T) {
-			until := time.Now().Add(500 * time.Millisecond)
-			client := circle(t, "MOVED", &until, cluster.Config{})
-			var callers sync.WaitGroup
-			for range 4 {
-				callers.Go(func() {
-					assert.NoError(t, client.Do(soon(t, 5*time.Second), radix.Cmd(nil, command[0], command[1:]...)))
-				})
-			}
-			callers.Wait()
-			require.Less(t, client.Stats().Moved, uint64(4*150))
-		})
-	}
-}
-
-// TestRedirectLoop lets two nodes send commands to each other for ever.
-func TestRedirectLoop(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 2)
-	client := open(t, cluster.Config{}, e.Addrs())
-	slot := strconv.Itoa(int(cluster.Slot("k")))
-	for node := range 2 {
-		other := e.Addrs()[1-node]
-		e.Inject(node, func(cmd string, _ []string) string {
-			if cmd == "INCRBY" {
-				return "MOVED " + slot + " " + other
-			}
-			return ""
-		})
-	}
-	p := pipeline.New(client)
-	p.IncrBy("k", 1)
-	require.ErrorContains(t, p.Do(within(t, 10*time.Second)), "MOVED")
-	stats := client.Stats()
-	require.LessOrEqual(t, stats.Moved, 8*(stats.Refused+1), "a wait after each eight")
 }
 
 // TestRedirectsToEverNewAddresses: what a server makes the client remember and

@@ -14,8 +14,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/engine"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -35,40 +33,6 @@ func TestNodeOfAnotherCluster(t *testing.T) {
 	s.fakes[2].close()
 	require.Equal(t, 20, refreshes(ctx, client))
 	require.Equal(t, s.fakes[1].addr(), client.Primary(8000), "not before ours have been silent for ten seconds")
-}
-
-// TestStandaloneSeed: one of the seeds is no node of the cluster, and answers
-// first.
-func TestStandaloneSeed(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	s.fakes[0].close()
-	alone := newFake(t)
-	alone.slots = func() string { return noCluster }
-	alone.start()
-	client := open(t, cluster.Config{RefreshEvery: -1}, append([]string{alone.addr()}, s.addrs()...))
-	require.Equal(t, s.fakes[2].addr(), client.Primary(16383))
-
-	// Without another seed that answers, it is what is wanted.
-	client = open(t, cluster.Config{RefreshEvery: -1}, []string{alone.addr(), closedPort(t)})
-	require.Equal(t, alone.addr(), client.Primary(16383))
-}
-
-// TestServerBecomesACluster: a server that stood alone is one node now.
-func TestServerBecomesACluster(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 1)
-	s.tell(s.fakes[0], nil)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	r := new(engine.Request)
-	command := resp.AppendCommand(nil, "MGET", "a", "b")
-	require.NoError(t, (*engine.Client)(client).Append(r, command))
-	r.Reset()
-	s.all(s.parts("node"))
-	require.NoError(t, client.Sync(ctx))
-	require.ErrorIs(t, (*engine.Client)(client).Append(r, command), redislanes.ErrCrossSlot)
-	require.Zero(t, owner(t, ctx, client, 0))
 }
 
 // TestSilentClusterIsReplaced: the nodes of a cluster that was replaced may swallow

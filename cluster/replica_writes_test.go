@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -82,49 +81,6 @@ func TestWritesBesideReads(t *testing.T) {
 		require.Equal(t, nodeA, from)
 		require.Positive(t, n)
 	})
-}
-
-// TestWriteToReplica: a write that DoSecondary sends to a replica, which refuses
-// it, goes to the primary, and the replica keeps its connections.
-func TestWriteToReplica(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 1, Replicas: 1})
-	client := open(t, cluster.Config{}, real.Addrs())
-	ctx := within(t, 20*time.Second)
-	var n int
-	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&n, "INCRBY", "k", "3")))
-	require.Equal(t, 3, n)
-	for _, s := range client.Stats().Nodes {
-		require.Zero(t, s.Pool.Closes["renewed"])
-	}
-}
-
-// TestDemotedServer: a server without cluster mode becomes a replica and a
-// primary again; READONLY must not reach callers, and connections are replaced,
-// since the name may lead to another server now.
-func TestDemotedServer(t *testing.T) {
-	t.Parallel()
-	server, other := servers.StartServer(t, servers.Options{}), servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{RetryWindow: time.Hour}, server.Addrs())
-	ctx := within(t, 20*time.Second)
-	p := pipeline.New(client)
-	p.IncrBy("k", 1)
-	require.NoError(t, p.Do(ctx))
-	host, port, err := net.SplitHostPort(other.Addrs()[0])
-	require.NoError(t, err)
-	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "REPLICAOF", host, port))
-	done := make(chan error, 1)
-	go func() {
-		p.Reset()
-		p.IncrBy("k", 1)
-		done <- p.Do(ctx)
-	}()
-	require.Eventually(t, func() bool {
-		return client.Stats().Nodes[0].Pool.Closes["renewed"] > 0
-	}, 10*time.Second, time.Millisecond)
-	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "REPLICAOF", "NO", "ONE"))
-	require.NoError(t, <-done)
-	require.NotZero(t, client.Stats().Refused)
 }
 
 // TestPipelineFromReplicas: reads go to replicas, and a write to its primary.

@@ -3,13 +3,12 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/bridge"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -22,7 +21,7 @@ import (
 // resp3.SimpleError for an error of the server, and redislanes.ErrNotSent,
 // redislanes.ErrRefused or redislanes.ErrUnknownOutcome as the command's outcome. A null, which
 // GET replies for a missing key, is a redislanes.Error that wraps redislanes.ErrNull for the methods
-// that return a value. An empty string is a value. A reply of another type is a redislanes.DecodeError.
+// that return a value. An empty string is a value. A reply of another type is redislanes.ErrDecode.
 //
 // A Reply of Client.Cmd may be read by many goroutines. A pipeline's Reply follows the
 // pipeline's rule for concurrent use.
@@ -70,22 +69,6 @@ func (r Reply) Int() (int64, error) {
 	return n, r.misfit(raw, "int64", err)
 }
 
-// Float returns a number, or a string that holds one.
-func (r Reply) Float() (float64, error) {
-	raw, err := engine.Reply(r).Raw()
-	if err != nil {
-		return 0, err
-	}
-	f, b := 0.0, []byte(nil)
-	if b, err = resp.Bytes(raw); err == nil {
-		f, err = strconv.ParseFloat(string(b), 64)
-	}
-	if err != nil {
-		return 0, r.misfit(raw, "float64", err)
-	}
-	return f, nil
-}
-
 // Text returns a string, a status or a number as text.
 func (r Reply) Text() (string, error) {
 	b, err := r.Bytes()
@@ -110,7 +93,7 @@ func (r Reply) misfit(raw []byte, into string, err error) error {
 	case errors.Is(err, resp.ErrNull):
 		return engine.Reply(r).Undecodable(err)
 	}
-	return engine.Reply(r).Undecodable(&redislanes.DecodeError{Into: into, Kind: raw[0], Cause: err})
+	return engine.Reply(r).Undecodable(&cause.DecodeError{Into: into, Kind: raw[0], Cause: err})
 }
 
 // IsNull reports whether Redis replied null. It is false if the command failed.
@@ -121,7 +104,7 @@ func (r Reply) IsNull() bool {
 
 // Into decodes the reply into the value that into points to, by radix's rules (package resp3). Use
 // it for arrays, maps and structs. A null becomes the zero value. [As] tells a null apart. An integer
-// that *into cannot hold is a [redislanes.DecodeError]. Inside of arrays and maps, radix cuts it off.
+// that *into cannot hold is [redislanes.ErrDecode]. Inside of arrays and maps, radix cuts it off.
 // An error inside of an array, such as the reply to EXEC or to a script, is a value: Into returns nil.
 // To find it, decode into a radix.Tuple, for which Into returns the first error, or into a
 // []resp3.RawMessage, in which it begins with '-'.
@@ -171,12 +154,9 @@ func (r Reply) String() string {
 	return shown(raw)
 }
 
-// Format prints String for every verb.
-func (r Reply) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
-
 // As returns the reply as a T, by the rules of [Reply.Into]: a string, a number, a
 // []byte, a slice, map or struct of these, or a type with an UnmarshalText or UnmarshalBinary. Other
-// named types, such as time.Duration, are a [redislanes.DecodeError]. If T is a pointer, a null is nil. For any other T a
+// named types, such as time.Duration, are [redislanes.ErrDecode]. If T is a pointer, a null is nil. For any other T a
 // null is redislanes.ErrNull, so that a key that does not exist is not taken for an empty
 // value.
 //

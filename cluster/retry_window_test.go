@@ -258,22 +258,6 @@ func TestSlotHasAnOwnerAgain(t *testing.T) {
 	})
 }
 
-// TestTriesAreThoseThatWereMade: a try that the context's end prevents is none.
-func TestTriesAreThoseThatWereMade(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int64
-		w := newWorld(func(_ string, cmd []string) string {
-			asked.Add(1)
-			return "-LOADING for ever\r\n"
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: time.Hour})
-		err := client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
-		var outage *cause.Tried
-		require.ErrorAs(t, err, &outage)
-		require.EqualValues(t, asked.Load(), outage.Tries)
-	})
-}
-
 // TestLongTriesNeedNoMemory: a call that tries for hours needs no more memory than
 // one that tries for half a minute, and forgets no reply that it has.
 func TestLongTriesNeedNoMemory(t *testing.T) {
@@ -338,7 +322,7 @@ func TestRetriedWhenTheMapChanges(t *testing.T) {
 					owner := redis.Owner("k")
 					client := open(t, cluster.Config{
 						Dialer: lanes.Dialer{NetDial: redis.Dial},
-						Trace:  &redislanes.Trace{TopologyChanged: func(redislanes.TopologyChange) { known.Store(time.Now().UnixNano()) }},
+						Trace:  &redislanes.Trace{TopologyChanged: func([]string, []string, int) { known.Store(time.Now().UnixNano()) }},
 					}, redis.Addrs())
 					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 					owner.Kill()

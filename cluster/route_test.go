@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -23,73 +22,6 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
-
-// keyElsewhere are commands whose keys radix does not know, with %s for a key.
-var keyElsewhere = [][]string{
-	{"SINTERCARD", "1", "%s:set"},
-	{"ZDIFF", "1", "%s:zset"},
-	{"ZUNION", "2", "%s:zset", "%s:zset2"},
-	{"ZINTER", "1", "%s:zset"},
-	{"ZINTERCARD", "1", "%s:zset"},
-	{"LMPOP", "1", "%s:list", "LEFT"},
-	{"ZMPOP", "1", "%s:zset", "MIN"},
-	{"FCALL", "f", "1", "%s"},
-	{"FCALL_RO", "f", "1", "%s"},
-	{"EVAL_RO", "return redis.call('GET', KEYS[1])", "1", "%s"},
-	{"EVAL", "return redis.call('GET', KEYS[1])", "1", "%s"},
-	{"XREADGROUP", "GROUP", "STREAMS", "c", "STREAMS", "%s:stream", ">"},
-	{"SORT", "%s:list", "STORE", "%s:to"},
-	{"OBJECT", "ENCODING", "%s:string"},
-}
-
-// TestKeysAreReadFromTheCommand: what the first try of each command reaches is
-// the owner of its keys, however it is sent.
-func TestKeysAreReadFromTheCommand(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	ctx := within(t, 30*time.Second)
-	client := open(t, cluster.Config{}, real.Addrs())
-	clients, err := client.Clients()
-	require.NoError(t, err)
-	library := "#!lua name=l\nredis.register_function{function_name='f', callback=function(keys) return 1 end, flags={'no-writes'}}"
-	for _, node := range clients {
-		if real.Major() >= 7 {
-			require.NoError(t, node.Primary.Do(ctx, radix.Cmd(nil, "FUNCTION", "LOAD", library)))
-		}
-	}
-	known := slices.DeleteFunc(slices.Clone(keyElsewhere), func(command []string) bool {
-		knows, err := real.Nodes()[0].Knows(ctx, command[0])
-		require.NoError(t, err)
-		require.True(t, knows || real.Major() < 7, command[0])
-		return !knows
-	})
-	for i := range 10 {
-		tag := fmt.Sprintf("{k%d}", i)
-		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", tag+":string", "v")))
-		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "XGROUP", "CREATE", tag+":stream", "STREAMS", "0", "MKSTREAM")))
-		p := pipeline.New(client)
-		for _, command := range known {
-			name, args := command[0], filled(command[1:], tag)
-			require.NoError(t, client.Do(ctx, radix.Cmd(nil, name, args...)), "%s of %s", name, tag)
-			p.Cmd(name, anys(args)...)
-			if name != "XREADGROUP" { // which radix takes for one that always blocks
-				p.Append(radix.Cmd(nil, name, args...))
-			}
-		}
-		require.NoError(t, p.Do(ctx))
-	}
-	require.Zero(t, client.Stats().Moved)
-}
-
-func filled(args []string, tag string) (list []string) {
-	for _, arg := range args {
-		if len(arg) > 2 && arg[0] == '%' || arg == "%s" {
-			arg = fmt.Sprintf(arg, tag)
-		}
-		list = append(list, arg)
-	}
-	return list
-}
 
 // TestCrossSlotIsRefusedUnsent: no node sees anything of a command with keys in
 // two slots.
@@ -261,10 +193,10 @@ func TestKeylessWhileAllNodesAreDown(t *testing.T) {
 	})
 }
 
-// TestForEach: every primary, every replica, and each error with its node.
+// TestForEach: every primary, and each error with its node.
 func TestForEach(t *testing.T) {
 	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 20*time.Second)
 	client := open(t, cluster.Config{}, real.Addrs())
 	for i := range 100 {
@@ -279,10 +211,6 @@ func TestForEach(t *testing.T) {
 	}
 	require.NoError(t, client.ForEachPrimary(ctx, size))
 	require.EqualValues(t, 100, keys.Load())
-	until(t, ctx, "the replicas have all keys", func() bool {
-		keys.Store(0)
-		return client.ForEachReplica(ctx, size) == nil && keys.Load() == 100
-	})
 
 	bad := errors.New("bad")
 	err := client.ForEachPrimary(ctx, func(_ context.Context, node radix.Client) error {

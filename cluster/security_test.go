@@ -3,17 +3,13 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -83,76 +79,6 @@ func TestTLSClientCertificates(t *testing.T) {
 			}
 		}
 	}
-}
-
-// rejected returns how often the nodes have refused the command for want of a
-// permission, by their own count.
-func rejected(t *testing.T, ctx context.Context, real *servers.Cluster, command string) (n int) {
-	t.Helper()
-	for _, node := range real.Nodes() {
-		var info string
-		require.NoError(t, node.Do(ctx, &info, "INFO", "commandstats"))
-		_, line, _ := strings.Cut(info, "cmdstat_"+command+":")
-		line, _, _ = strings.Cut(line, "\r\n")
-		_, count, found := strings.Cut(line, "rejected_calls=")
-		if found {
-			count, _, _ = strings.Cut(count, ",")
-			calls, err := strconv.Atoi(count)
-			require.NoError(t, err)
-			n += calls
-		}
-	}
-	return n
-}
-
-// TestACLUser: what a user may not do reaches the caller at once.
-func TestACLUser(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Directives: []string{
-		"user counting on >canary-password ~app:* +get +incrby +expire +multi +exec +cluster|slots",
-		"user blind on >canary-password ~* +@all -cluster",
-	}})
-	ctx := within(t, 20*time.Second)
-	as := func(user string) cluster.Config {
-		return cluster.Config{Dialer: lanes.Dialer{Username: user, Password: "canary-password"}}
-	}
-	client := open(t, as("counting"), real.Addrs())
-	key, foreign := "app:canary-key", "foreign:canary-key"
-	noPerm := func(err error, command string) {
-		t.Helper()
-		var said resp3.SimpleError
-		require.ErrorAs(t, err, &said)
-		require.True(t, strings.HasPrefix(said.S, "NOPERM "), said.S)
-		require.NotErrorIs(t, err, redislanes.ErrRefused)
-		var failed *redislanes.Error
-		require.ErrorAs(t, err, &failed)
-		require.Equal(t, command, failed.Command)
-		require.True(t, slices.Contains(real.Addrs(), failed.Addr))
-		require.NotContains(t, err.Error(), "canary")
-	}
-	p := pipeline.New(client)
-	allowed := p.IncrBy(key, 2)
-	set := p.Cmd("SET", key, "canary-value").Idempotent() // even so
-	elsewhere := p.IncrBy(foreign, 1)
-	read := p.Cmd("STRLEN", key)
-	noPerm(p.Do(ctx), "SET")
-	requireInt(t, 2, allowed)
-	noPerm(set.Err(), "SET")
-	noPerm(elsewhere.Err(), "INCRBY")
-	noPerm(read.Err(), "STRLEN")
-	noPerm(client.Do(ctx, radix.Cmd(nil, "SET", key, "canary-value")), "SET")
-	trip := radixPipeline(radix.Cmd(nil, "GET", key), radix.Cmd(nil, "APPEND", key, "canary-value"))
-	noPerm(client.Do(ctx, trip), "APPEND")
-
-	for command, times := range map[string]int{"set": 2, "incrby": 1, "strlen": 1, "append": 1} {
-		require.Equal(t, times, rejected(t, ctx, real, command), command)
-	}
-	s := client.Stats()
-	require.Zero(t, s.Refused+s.NotSent+s.Repeated+s.Moved)
-
-	_, err := as("blind").New(ctx, real.Addrs())
-	require.ErrorContains(t, err, "NOPERM")
-	require.NotContains(t, err.Error(), "canary")
 }
 
 // narrowRights are those of docs/topologies.md, with the commands of the program.

@@ -1,13 +1,11 @@
 package cluster_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // A watcher is a Sentinel.
@@ -71,99 +67,13 @@ func instanceRow(addr, name, value string) string {
 	return "*6\r\n" + bulk("ip") + bulk(host) + bulk("port") + bulk(port) + bulk(name) + bulk(value)
 }
 
-// TestSentinelsAreReplaced: the servers and their Sentinels were set up again, so that config
-// epochs begin at 0, and one seed leads to a new Sentinel. The others are gone for good. A
-// client that runs takes the primary that a new client would find.
-func TestSentinelsAreReplaced(t *testing.T) {
-	t.Parallel()
-	before, after, seed, gone := newFake(t), newFake(t), newFake(t), newFake(t)
-	before.start()
-	after.start()
-	s := &watcher{id: "old-1", primary: before.addr(), epoch: 3, sentinels: map[string]string{"old-2": gone.addr()}}
-	s.tell(seed)
-	(&watcher{id: "old-2", primary: before.addr(), epoch: 3, sentinels: map[string]string{"old-1": seed.addr()}}).tell(gone)
-	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: "it"}, RefreshEvery: -1}
-	client := open(t, config, []string{seed.addr(), gone.addr()})
-	gone.close()
-	s.mu.Lock()
-	s.primary, s.epoch = after.addr(), 0
-	s.mu.Unlock()
-	ctx := within(t, 10*time.Second)
-	for range 3 {
-		require.NoError(t, client.Sync(ctx))
-	}
-	require.Equal(t, before.addr(), client.Primary(0), "a Sentinel that we know may have been cut off")
-	s.mu.Lock()
-	s.id, s.sentinels = "new-1", nil
-	s.mu.Unlock()
-	require.Error(t, client.Sync(ctx), "one of ours may answer")
-	require.Equal(t, before.addr(), client.Primary(0))
-}
-
-// TestAddrMapHasNoAddressForAReplica: what Config.AddrMap returns for a replica or a Sentinel
-// cannot be dialled. The others are used.
-func TestAddrMapHasNoAddressForAReplica(t *testing.T) {
-	t.Parallel()
-	primary, sentinel := newFake(t), newFake(t)
-	primary.start()
-	(&watcher{primary: primary.addr(), epoch: 1, replicas: []string{"far:1", "near:1"}, sentinels: map[string]string{"x": "far:2"}}).tell(sentinel)
-	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: "it"}, Dialer: lanes.Dialer{NoSetInfo: true}}
-	config.AddrMap = func(addr string) string {
-		if strings.HasPrefix(addr, "far:") {
-			return "fd00::7"
-		}
-		return addr
-	}
-	client := open(t, config, []string{sentinel.addr()})
-	require.Equal(t, primary.addr(), client.Primary(0))
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	for _, set := range sets {
-		require.Len(t, set.Secondaries, 1)
-		require.Equal(t, "near:1", set.Secondaries[0].Addr().String())
-	}
-}
-
-// TestSentinelsNameSlowPrimaries: it takes longer than a second to find the primary's address, from
-// the beginning or later. New finds it, and a failover is followed.
-func TestSentinelsNameSlowPrimaries(t *testing.T) {
-	const late = 1500 * time.Millisecond
-	for name, before := range map[string]time.Duration{"from the beginning": late, "later": 0} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				redis := sim.Start(t, sim.Config{Sentinels: 1, Replicas: 1})
-				var takes atomic.Int64
-				takes.Store(int64(before))
-				config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: sim.SentinelName, Dialer: lanes.Dialer{NetDial: redis.Dial}}}
-				config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-					select {
-					case <-time.After(time.Duration(takes.Load())):
-						return redis.Dial(ctx, network, addr)
-					case <-ctx.Done():
-						return nil, ctx.Err()
-					}
-				}
-				client := open(t, config, redis.SentinelAddrs())
-				takes.Store(int64(late))
-				now := redis.Owner("k").Failover()
-				until := time.Now().Add(20 * time.Second)
-				for client.Primary(0) != now.Addr() && time.Now().Before(until) {
-					_ = client.Sync(t.Context())
-					time.Sleep(100 * time.Millisecond)
-				}
-				require.Equal(t, now.Addr(), client.Primary(0))
-			})
-		})
-	}
-}
-
 // TestSentinelsPrimaryKeepsItsName: the Sentinels tell of a failover, and the primary's name
 // is what it was. The old primary goes on to answer reads.
 func TestSentinelsPrimaryKeepsItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, before, after := failover(func([]string) string { return "" })
-		config := cluster.Config{RefreshEvery: -1, Sentinel: &cluster.Sentinel{Primary: "it"}}
-		config.Sentinel.Dialer.NetDial = w.dial
+		config := cluster.Config{RefreshEvery: -1, Sentinel: "it"}
+		config.SentinelDialer.NetDial = w.dial
 		client := w.open(t, config)
 		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
 		w.lead(shard, after)
@@ -203,7 +113,7 @@ func TestStaleSentinel(t *testing.T) {
 		w.tell(f)
 	}
 	for _, seeds := range [][]string{addrs, addrs[:1]} {
-		client := open(t, cluster.Config{Sentinel: &cluster.Sentinel{Primary: "it"}, RefreshEvery: -1}, seeds)
+		client := open(t, cluster.Config{Sentinel: "it", RefreshEvery: -1}, seeds)
 		require.Equal(t, now.addr(), client.Primary(0))
 		require.NoError(t, client.Sync(within(t, 10*time.Second)))
 		require.Equal(t, now.addr(), client.Primary(0))

@@ -57,29 +57,6 @@ func TestNoBarrierBetweenNodes(t *testing.T) {
 	}
 }
 
-// TestSilentNodeMayComeBack: calls wait for a node that is silent.
-func TestSilentNodeMayComeBack(t *testing.T) {
-	for name, c := range map[string]struct{ window, deadline time.Duration }{
-		"more than the window": {2 * time.Second, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: c.window})
-				incr := func() radix.Action { return radix.Cmd(nil, "INCR", keyOf(0, 2)) } // radix uses one again once it is done
-				require.NoError(t, client.Do(t.Context(), incr()))
-				w.set(func() { w.silent[nodeA] = true })
-				require.Error(t, client.Do(soon(t, 1100*time.Millisecond), incr()))
-				time.AfterFunc(100*time.Millisecond, func() {
-					w.set(func() { delete(w.silent, nodeA); w.dead[nodeA] = true })
-					w.set(func() { delete(w.dead, nodeA) })
-				})
-				require.NoError(t, client.Do(soon(t, c.deadline), incr()))
-			})
-		})
-	}
-}
-
 // TestSequentialDeadline: the first of two nodes is silent. At the context's end
 // its command has an unknown outcome, that for the other was not sent, and nothing
 // of both is left for the pipeline's next commands.

@@ -2,9 +2,7 @@ package cluster_test
 
 import (
 	"context"
-	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -145,41 +142,6 @@ func TestFastPassesSlow(t *testing.T) {
 	}
 }
 
-// TestFastQueuesBehindSlow: without lanes for slow commands, or if the command
-// is not marked, a fast command gets its reply only behind the slow one. This
-// shows that TestFastPassesSlow can fail.
-func TestFastQueuesBehindSlow(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	for name, c := range map[string]struct {
-		config cluster.Config
-		mark   func(pipeline.Reply)
-	}{
-		"no slow lanes":     {cluster.Config{Pool: oneLane(true)}, func(pipeline.Reply) {}},
-		"by the settings":   {cluster.Config{Pool: oneLane(false), Slow: []string{}}, func(pipeline.Reply) {}},
-		"marked as no slow": {cluster.Config{Pool: oneLane(false)}, func(r pipeline.Reply) { r.Fast() }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client, h := slowSetup(t, real, c.config, "HGETALL")
-			ctx := within(t, 20*time.Second)
-			slow, fast := make(chan error, 1), make(chan error, 1)
-			go func() {
-				p := pipeline.New(client)
-				c.mark(p.Cmd("HGETALL", "key"))
-				slow <- p.Do(ctx)
-			}()
-			h.wait(t)
-			go func() { fast <- client.Do(ctx, radix.Cmd(nil, "GET", "{key}other")) }()
-			require.Eventually(t, func() bool { return stats(client).InFlight == 2 }, 10*time.Second, time.Millisecond)
-			require.Zero(t, stats(client).SlowInFlight)
-			require.Empty(t, fast)
-			h.let()
-			require.NoError(t, <-slow)
-			require.NoError(t, <-fast)
-		})
-	}
-}
-
 // TestLargeTripsTravelSlow: so many commands for one node do not hold up others,
 // whatever they are, and fewer do not need lanes of their own.
 func TestLargeTripsTravelSlow(t *testing.T) {
@@ -200,62 +162,6 @@ func TestLargeTripsTravelSlow(t *testing.T) {
 		lanes := client.Stats().Nodes[0].Pool.SlowLaneInFlight
 		require.Equal(t, n >= 1000, lanes != nil, "%d commands", n)
 	}
-}
-
-// TestSlowTotalsAreExact mixes slow and fast commands on the same keys, from
-// many callers, while the servers refuse some for now.
-func TestSlowTotalsAreExact(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{RetryWindow: time.Hour}, e.Addrs())
-	keys := redistest.KeysInSlots(12, "exact")
-	var commands atomic.Int32
-	for node := range e.Addrs() {
-		e.Inject(node, func(string, []string) string {
-			if commands.Add(1)%50 == 0 {
-				return "TRYAGAIN later"
-			}
-			return ""
-		})
-	}
-	const callers, rounds = 8, 40
-	ctx := within(t, 30*time.Second)
-	acknowledged := make([]atomic.Int64, len(keys))
-	var all sync.WaitGroup
-	for caller := range callers {
-		all.Go(func() {
-			p := pipeline.New(client)
-			counts := make([]pipeline.Reply, len(keys))
-			for round := range rounds {
-				p.Reset()
-				for i, key := range keys {
-					counts[i] = p.IncrBy(key, 1)
-					if (i+round+caller)%5 == 0 {
-						p.Cmd("LRANGE", "{"+key+"}list", "0", "-1")
-					}
-					p.Expire(key, time.Hour)
-				}
-				_ = p.Do(ctx)
-				for i, count := range counts {
-					switch err := count.Err(); {
-					case err == nil:
-						acknowledged[i].Add(1)
-					case !errors.Is(err, cause.ErrOvertaken): // by what came later on the slot
-						t.Error(err)
-					}
-				}
-			}
-		})
-	}
-	all.Wait()
-	for i, key := range keys {
-		var n int64
-		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", key)))
-		require.Equal(t, acknowledged[i].Load(), n, key)
-		require.Greater(t, n, int64(callers*rounds*9/10), key)
-	}
-	require.Zero(t, stats(client).SlowInFlight)
-	require.Positive(t, client.Stats().Refused)
 }
 
 // TestSlowStaysSlowInLaterAttempts: slow commands that were redirected or refused are sent

@@ -137,27 +137,6 @@ func TestRedirectToItselfWithoutAMap(t *testing.T) {
 	})
 }
 
-// TestStaleWithoutIDs: on all paths, a server that tells no ID is found out by its replies
-// alone.
-func TestStaleWithoutIDs(t *testing.T) {
-	stalePaths(t, movedTo(shard), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
-		w.mu.Lock()
-		w.noIDs = true
-		w.mu.Unlock()
-		require.NoError(t, client.Sync(t.Context()))
-		ran := w.runs(before)
-		w.lead(shard, after)
-		w.failOver()
-		err := p.do(soon(t, 2*time.Second), client)
-		if p.alone {
-			require.ErrorContains(t, err, "MOVED")
-			err = eventually(t, client, p)
-		}
-		require.NoError(t, err)
-		require.Equal(t, ran, w.runs(before))
-	})
-}
-
 // TestNameFollowsLater: the map names the new primary seconds before its name leads to it.
 // Nothing is sent to the old one then, and calls succeed soon after.
 func TestNameFollowsLater(t *testing.T) {
@@ -236,30 +215,6 @@ func TestAddressOfAnUnknownHost(t *testing.T) {
 	}
 }
 
-// TestNewNameOfANode: the nodes call a node by another name. The client uses the new name at once. A
-// server that is another node gets no commands there.
-func TestNewNameOfANode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, before, _ := failover(nil)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}})
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-		wrong := &behind{id: "node-7"}
-		w.lead(other, wrong)
-		w.mu.Lock()
-		w.nodes = []placing{{other, oldID}}
-		w.mu.Unlock()
-		require.NoError(t, client.Sync(t.Context()))
-		require.Equal(t, other, client.Primary(0))
-		require.ErrorIs(t, client.Do(soon(t, time.Second/2), radix.Cmd(nil, "INCR", "k")), redislanes.ErrNotSent)
-		require.Zero(t, w.runs(wrong))
-
-		w.lead(other, before)
-		time.Sleep(5 * time.Second) // the pool dials again
-		require.NoError(t, client.Do(soon(t, 2*time.Second), radix.Cmd(nil, "INCR", "k")))
-		require.Equal(t, 2, w.runs(before))
-	})
-}
-
 // TestStaleIsNoOutage: what a stale connection replies goes again over a new one, also if nothing is
 // retried during outages.
 func TestStaleIsNoOutage(t *testing.T) {
@@ -287,40 +242,4 @@ func TestStaleIsNoOutage(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestNameLeavesASilentServer: the old primary falls silent, and its name leads to the new one.
-// The old connections have PINGs in flight when the map says that they are stale. They stay
-// for 10 s.
-func TestNameLeavesASilentServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, before, after := failover(nil)
-		after.refuses = nil
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		call := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			return client.Do(ctx, radix.Cmd(nil, "INCR", "k"))
-		}
-		for range 20 {
-			require.NoError(t, call())
-			time.Sleep(10 * time.Millisecond)
-		}
-		w.mu.Lock()
-		before.silent = true
-		w.leads[shard] = after
-		w.mu.Unlock()
-		require.Error(t, call())
-		time.Sleep(20 * time.Millisecond) // the PINGs are in flight
-		w.failOver()
-		_ = client.Sync(t.Context())
-		began := time.Now()
-		for call() != nil {
-			time.Sleep(10 * time.Millisecond)
-			require.Less(t, time.Since(began), time.Second)
-		}
-		for range 20 {
-			require.NoError(t, call())
-		}
-	})
 }

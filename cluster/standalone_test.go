@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +23,6 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -105,40 +102,6 @@ func TestStrictProxy(t *testing.T) {
 	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&value, "GET", "key")))
 	require.NoError(t, client.Sync(ctx))
 	require.Empty(t, p.unknown)
-}
-
-// TestStandaloneAsksItsServerOnly: a refresh of a client that may not ask for the map dials none of the servers
-// that MOVED has named. It follows MOVED to more nodes than it makes room for
-// at a time.
-func TestStandaloneAsksItsServerOnly(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 70)
-	var dialled sync.Map // the addresses, once noting is set
-	noting := new(atomic.Bool)
-	dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if noting.Load() {
-			dialled.Store(addr, true)
-		}
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}}
-	mine := newCoalMine()
-	client := open(t, cluster.Config{Standalone: true, Dialer: dialer, RefreshEvery: -1, RetryWindow: 10 * time.Second,
-		Pool: pool.Laned{Lanes: 1}, Logger: mine.logger()}, e.Addrs()[:1])
-	p := pipeline.New(client)
-	for i := range 70 {
-		p.IncrBy(redistest.KeyInSlot(uint16(i*cluster.SlotCount/70+100), "k"), 1)
-	}
-	require.NoError(t, p.Do(within(t, 30*time.Second)))
-	require.NoError(t, client.Sync(within(t, 10*time.Second))) // behind those that the redirects have caused
-	noting.Store(true)
-	require.NoError(t, client.Sync(within(t, 10*time.Second)))
-	dialled.Range(func(addr, _ any) bool {
-		require.Fail(t, "dialled", addr)
-		return true
-	})
-	mine.mu.Lock()
-	defer mine.mu.Unlock()
-	require.NotContains(t, mine.log.String(), "is not used")
 }
 
 // TestClusterThatMayNotBeAsked: without the right to CLUSTER, the map is what MOVED
@@ -234,47 +197,6 @@ func TestSlowStandaloneServerStays(t *testing.T) {
 		require.NoError(t, client.Sync(t.Context()))
 		require.Equal(t, nodeB, client.Primary(0))
 	})
-}
-
-// TestStandaloneServerThatTakesNoMoreConnections stays in use: connections to it work that are open, or
-// it says why it has no room.
-func TestStandaloneServerThatTakesNoMoreConnections(t *testing.T) {
-	for name, text := range map[string]string{"refused": "", "no room": "-ERR max number of clients reached\r\n"} {
-		for _, opened := range []bool{true, false} {
-			if text == "" && !opened {
-				continue // such a server is away
-			}
-			t.Run(fmt.Sprintf("%s, open %v", name, opened), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					w := newWorld(func(string, []string) string { return one }, nodeA)
-					w.slots = noCluster
-					var full atomic.Bool
-					dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-						switch {
-						case addr != nodeA || !full.Load():
-							return w.dial(ctx, network, addr)
-						case text == "":
-							return nil, syscall.ECONNREFUSED
-						}
-						ours, theirs := net.Pipe()
-						go func() {
-							defer theirs.Close()
-							_, _ = io.WriteString(theirs, text)
-						}()
-						return ours, nil
-					}}
-					client := open(t, cluster.Config{Dialer: dialer, RefreshEvery: -1}, []string{nodeA, nodeB})
-					if opened {
-						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-					}
-					full.Store(true)
-					require.Equal(t, opened, client.Sync(t.Context()) == nil)
-					require.Equal(t, nodeA, client.Primary(0))
-				})
-			})
-		}
-	}
 }
 
 // TestOrderWithoutSlots: without cluster mode, a command may have keys in several slots. Then all commands of a request that have keys keep

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -148,7 +149,7 @@ func TestClientsThatWereNotMade(t *testing.T) {
 		_, err := c.Clients()
 		require.ErrorContains(t, err, made)
 		require.ErrorContains(t, c.Close(), made)
-		require.NotPanics(t, func() { _ = c.String() })
+		require.NotPanics(t, func() { _ = fmt.Sprint(c) })
 		require.Zero(t, c.Stats())
 		for name, call := range map[string]func(){
 			"Addr": func() { c.Addr() }, "Primary": func() { c.Primary(0) },
@@ -252,16 +253,4 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 			require.NoError(t, client.Sync(ctx))
 		})
 	}
-}
-
-// TestUnlistedRefusalOfTheMap: a server that refuses CLUSTER SLOTS with a text that is in no table
-// may do so for good.
-func TestUnlistedRefusalOfTheMap(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	f.slots = func() string { return "-ERR not allowed here\r\n" }
-	f.start()
-	client := open(t, cluster.Config{Lazy: true}, []string{f.addr()})
-	err := client.Sync(within(t, 5*time.Second))
-	require.ErrorContains(t, err, "Config.Standalone")
 }

@@ -2,20 +2,15 @@ package cluster_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"regexp"
-	"strconv"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -133,39 +128,6 @@ func TestErrorsOfWhatIsNotAppended(t *testing.T) {
 		require.Regexp(t, "^redislanes: "+regexp.QuoteMeta(want), refused.Err().Error())
 		require.Regexp(t, "^redislanes: not sent, because of another command: "+regexp.QuoteMeta(want), other.Err().Error())
 	}
-}
-
-// TestErrorOfNewAtAFullServer: New waits until its context ends, and says for what.
-func TestErrorOfNewAtAFullServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(nil)
-		w.handshake = func([]string) string { return "-ERR max number of clients + cluster connections reached\r\n" }
-		_, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial}}.New(soon(t, time.Second), []string{nodeA})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Regexp(t, nodeA+": .*max number of clients.*; the context ended before one was ready: ", err.Error())
-	})
-}
-
-// TestLongErrorText: the server says how long its error is, but not what the
-// client spends on it each time that somebody looks at the error.
-func TestLongErrorText(t *testing.T) {
-	const size = 10 << 20
-	f := newFake(t)
-	long := say("!" + strconv.Itoa(size) + "\r\n" + strings.Repeat("x", size) + "\r\n")
-	f.answer = func(w io.Writer, cmd []string) bool {
-		if cmd[0] != "INCRBY" { // on a slow machine the client also asks whether the server is there
-			return say("+PONG\r\n")(w, cmd)
-		}
-		return long(w, cmd)
-	}
-	f.start()
-	client := open(t, cluster.Config{RefreshEvery: -1}, []string{f.addr()})
-	p := pipeline.New(client)
-	r := p.IncrBy("k", 1)
-	requireTyped(t, p.Do(within(t, 10*time.Second)))
-	spent := measure(func() { requireTyped(t, r.Err()) })
-	t.Logf("%d KiB allocated", spent.allocated>>10)
-	require.Less(t, spent.allocated, int64(size/10))
 }
 
 // TestLogOfAClient: what changes is in the log, from the owners of slots to trouble that

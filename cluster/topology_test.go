@@ -13,7 +13,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -263,33 +262,6 @@ func callLeaver(t *testing.T, ctx context.Context, client *cluster.Client) (end 
 		close(stop)
 		callers.Wait()
 		return calls.Load()
-	}
-}
-
-// TestNodeThatLeftSaysSo: the error of a command for it does not say that the client
-// was closed.
-func TestNodeThatLeftSaysSo(t *testing.T) {
-	t.Parallel()
-	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
-	ctx := within(t, 10*time.Second)
-	leaver := primaryAt(t, client, s.fakes[0].addr())
-	require.NoError(t, leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")))
-	rows := s.parts("node")
-	rows[0].at, rows[0].id, rows[0].epoch = s.fakes[1], id(1), 9
-	rows[1].epoch = 9
-	s.all(rows)
-	require.NoError(t, client.Sync(ctx))
-	until(t, ctx, "it takes nothing more", func() bool { return leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")) != nil })
-	for _, action := range []radix.Action{
-		radix.Cmd(nil, "INCR", "k"),
-		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
-	} {
-		err := leaver.Do(ctx, action)
-		require.ErrorIs(t, err, cause.ErrRetired)
-		require.ErrorIs(t, err, redislanes.ErrNotSent)
-		require.NotErrorIs(t, err, redislanes.ErrClosed)
-		require.ErrorContains(t, err, "left the cluster")
 	}
 }
 

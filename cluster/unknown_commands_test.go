@@ -12,7 +12,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // TestUnknownCommands: a command that the table does not hold goes to the primary of its first
@@ -40,24 +39,5 @@ func TestUnknownCommands(t *testing.T) {
 		require.NoError(t, p.Do(soon(t, time.Second)))
 		require.ErrorIs(t, client.Do(soon(t, time.Second), radix.Cmd(nil, "MODULE.LOST", "key")), redislanes.ErrUnknownOutcome)
 		assert.Equal(t, []string{nodeA + " MODULE.A", nodeA + " MODULE.B", nodeA + " MODULE.C", nodeA + " MODULE.LOST"}, sent)
-	})
-}
-
-// TestFastCommandOfAModule: what a program says of one command counts also for a command that
-// the table does not hold.
-func TestFastCommandOfAModule(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(string, []string) string { return one }, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{SlowLanes: 1}, Slow: []string{"FOO.BAR"}})
-		for _, marked := range []bool{true, false} {
-			p := pipeline.New(client)
-			p.Cmd("GET", "a")
-			if r := p.Cmd("FOO.BAR", "b"); marked {
-				r.Fast()
-			}
-			require.NoError(t, p.Do(soon(t, time.Second)))
-			require.Equal(t, marked, client.Stats().Nodes[0].Pool.SlowLaneInFlight == nil, "no lanes for slow commands yet")
-		}
 	})
 }

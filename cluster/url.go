@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Open connects to what one string names, such as an environment variable of a deployment. It is
@@ -45,14 +47,14 @@ func Open(ctx context.Context, url string) (*Client, error) {
 //   - protocol: Dialer.Protocol
 //   - timeout: Dialer.Timeout, a duration such as 500ms, also of connections to Sentinels
 //   - standalone, lazy: Config.Standalone and Config.Lazy, true or false
-//   - master_name, sentinel_username, sentinel_password: Sentinel.Primary, and the user and
+//   - master_name, sentinel_username, sentinel_password: Config.Sentinel, and the user and
 //     password of the Sentinels
 //
 // Errors hold nothing that may be a password.
 func ParseURL(s string) (Config, []string, error) {
 	c, addrs, err := parse(strings.TrimSpace(s))
 	if err == nil {
-		err = c.Dialer.Validate()
+		err = wire.CheckDialer(c.Dialer)
 	}
 	if err != nil {
 		return Config{}, nil, fmt.Errorf("cluster: ParseURL: %w", err)
@@ -66,6 +68,9 @@ var (
 	errUser   = errors.New("a user without a password before @: write a password alone as :password@")
 	errSocket = errors.New("want unix:///path/of/the/socket")
 )
+
+// sentinelPort is the port of Sentinels by default.
+const sentinelPort = "26379"
 
 func parse(s string) (c Config, addrs []string, err error) {
 	scheme, rest, isURL := strings.Cut(s, "://")
@@ -88,7 +93,7 @@ func parse(s string) (c Config, addrs []string, err error) {
 	}
 	port, base := "6379", strings.ToLower(scheme)
 	if name, sentinel := strings.CutSuffix(base, "-sentinel"); sentinel && name != "unix" {
-		c.Sentinel, port, base = &Sentinel{}, "26379", name
+		port, base = sentinelPort, name
 	}
 	switch base {
 	case "unix":
@@ -109,7 +114,7 @@ func parse(s string) (c Config, addrs []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
-	return c, addrs, c.setAll(u.RawQuery)
+	return c, addrs, c.setAll(u.RawQuery, port == sentinelPort)
 }
 
 // split returns the list of hosts and the other parts of what follows the scheme. Package net/url knows no
@@ -156,7 +161,7 @@ func addresses(list, port string) ([]string, error) {
 }
 
 // setAll sets the parameters of a query.
-func (c *Config) setAll(query string) error {
+func (c *Config) setAll(query string, sentinel bool) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return errForm
@@ -166,21 +171,15 @@ func (c *Config) setAll(query string) error {
 			return err
 		}
 	}
-	if s := c.Sentinel; s != nil {
-		s.Dialer.TLS, s.Dialer.Timeout = c.Dialer.TLS, c.Dialer.Timeout
-		if s.Primary == "" {
-			return errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
-		}
+	if sentinel && c.Sentinel == "" {
+		return errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
 	}
+	c.SentinelDialer.TLS, c.SentinelDialer.Timeout = c.Dialer.TLS, c.Dialer.Timeout
 	return nil
 }
 
 // set sets one parameter. Values are not quoted: any may be a password that was put in the wrong place.
 func (c *Config) set(name, value string) (err error) {
-	sentinel := c.Sentinel
-	if sentinel == nil {
-		sentinel = new(Sentinel)
-	}
 	want := ""
 	switch name {
 	case "db":
@@ -201,11 +200,11 @@ func (c *Config) set(name, value string) (err error) {
 		want = "boolean, true or false"
 		c.Lazy, err = strconv.ParseBool(value)
 	case "master_name":
-		sentinel.Primary = value
+		c.Sentinel = value
 	case "sentinel_username":
-		sentinel.Dialer.Username = value
+		c.SentinelDialer.Username = value
 	case "sentinel_password":
-		sentinel.Dialer.Password = value
+		c.SentinelDialer.Password = value
 	default:
 		return errors.New("a parameter is not known: want db, client_name, protocol, timeout, standalone, lazy, master_name, sentinel_username or sentinel_password")
 	}

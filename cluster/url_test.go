@@ -40,12 +40,9 @@ func TestParseURL(t *testing.T) {
 	} {
 		c, addrs, err := cluster.ParseURL(in)
 		require.NoError(t, err, in)
-		got := want{strings.Join(addrs, " "), c.Dialer.Username, c.Dialer.Password, c.Dialer.Database, c.Dialer.TLS != nil, ""}
-		if c.Sentinel != nil {
-			got.primary = c.Sentinel.Primary
-			require.Equal(t, w.tls, c.Sentinel.Dialer.TLS != nil)
-			require.NotContains(t, fmt.Sprintf("%v %+v", c.Sentinel, c.Sentinel), "canary")
-		}
+		got := want{strings.Join(addrs, " "), c.Dialer.Username, c.Dialer.Password, c.Dialer.Database, c.Dialer.TLS != nil, c.Sentinel}
+		require.Equal(t, w.tls, c.SentinelDialer.TLS != nil)
+		require.NotContains(t, fmt.Sprintf("%v %+v", c, c), "canary")
 		require.Equal(t, w, got, in)
 	}
 	c, _, err := cluster.ParseURL("redis://a?client_name=n&protocol=3&timeout=500ms&standalone=true&lazy=1")
@@ -58,7 +55,7 @@ func TestParseURL(t *testing.T) {
 
 	c, _, err = cluster.ParseURL("redis-sentinel://a?master_name=m&timeout=500ms")
 	require.NoError(t, err)
-	for _, d := range []lanes.Dialer{c.Dialer, c.Sentinel.Dialer} {
+	for _, d := range []lanes.Dialer{c.Dialer, c.SentinelDialer} {
 		require.Equal(t, 500*time.Millisecond, d.Timeout)
 	}
 }

@@ -7,12 +7,19 @@ import (
 
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/setting"
+	"github.com/redislanes/redislanes/internal/wire"
 )
+
+// Validate returns the error that New returns for settings that cannot be used. It names the field and the value.
+func (c Config) Validate() error {
+	_, err := c.settings()
+	return err
+}
 
 // validate returns an error if the settings cannot be used, those of the pool and the
 // names of commands apart.
 func (c Config) validate() error {
-	if err := c.Dialer.Validate(); err != nil {
+	if err := wire.CheckDialer(c.Dialer); err != nil {
 		return err
 	}
 	if err := cmp.Or(
@@ -21,26 +28,16 @@ func (c Config) validate() error {
 	); err != nil {
 		return err
 	}
-	if c.ZoneOf != nil && c.Zone == "" {
-		return errors.New("cluster: Config.ZoneOf without Config.Zone: set the zone that this program runs in, or leave ZoneOf out")
-	}
-	return c.validateSentinel()
-}
-
-func (c Config) validateSentinel() error {
-	s := c.Sentinel
 	switch {
-	case s == nil:
+	case c.Sentinel == "":
 		return nil
 	case c.Standalone:
 		return errors.New("cluster: Config.Standalone and Config.Sentinel are both set: leave one out")
-	case s.Primary == "":
-		return errors.New("cluster: Config.Sentinel.Primary is empty: give the name that the Sentinels know the primary by")
-	case s.Dialer.Database != 0:
-		return fmt.Errorf("cluster: Config.Sentinel.Dialer.Database = %d: a Sentinel has no databases; set Config.Dialer.Database", s.Dialer.Database)
+	case c.SentinelDialer.Database != 0:
+		return fmt.Errorf("cluster: Config.SentinelDialer.Database = %d: a Sentinel has no databases; set Config.Dialer.Database", c.SentinelDialer.Database)
 	}
-	if err := s.Dialer.Validate(); err != nil {
-		return fmt.Errorf("cluster: Config.Sentinel: %w", err)
+	if err := wire.CheckDialer(c.SentinelDialer); err != nil {
+		return fmt.Errorf("cluster: Config.SentinelDialer: %w", err)
 	}
 	return nil
 }

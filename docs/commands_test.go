@@ -198,7 +198,7 @@ func errorsInside(ctx context.Context, t *testing.T, client *cluster.Client) {
 	require.ErrorAs(t, firstError(raw), new(resp3.SimpleError))
 	require.NoError(t, firstError(raw[:1]))
 	require.ErrorAs(t, exec(radix.Tuple{nil, nil}), new(resp3.SimpleError))
-	require.ErrorAs(t, exec(new([]int64)), new(*redislanes.DecodeError))
+	require.ErrorIs(t, exec(new([]int64)), redislanes.ErrDecode)
 	require.NoError(t, client.Cmd(ctx, "DEL", "{shop}items").Err())
 }
 

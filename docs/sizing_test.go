@@ -20,17 +20,17 @@ func TestSizingPage(t *testing.T) {
 	const rate, trip = 12_000, 1200 * time.Microsecond
 	require.Contains(t, page, fmt.Sprintf("= %.1f connections", sizing.RequestsInFlight(rate, trip)))
 	for _, size := range []int{15, 18, 24, 30} {
-		share := 100 * sizing.ErlangC(size, sizing.RequestsInFlight(rate, trip))
+		wait := sizing.ExpectedWait(rate, trip, size)
+		waiting := time.Duration(float64(trip) / (float64(size) - sizing.RequestsInFlight(rate, trip)))
+		share := 100 * float64(wait) / float64(waiting)
 		shown := fmt.Sprintf("%.0f", share)
 		if share < 0.5 {
 			shown = fmt.Sprintf("%.2f", share)
 		}
-		wait := sizing.ExpectedWait(rate, trip, size)
 		round := time.Microsecond
 		if wait > time.Millisecond {
 			round = 10 * time.Microsecond
 		}
-		waiting := time.Duration(float64(trip) / (float64(size) - sizing.RequestsInFlight(rate, trip)))
 		row := fmt.Sprintf("| %d | %.2f | %s %% | %s | %s |", size, sizing.Utilization(rate, trip, size), shown,
 			spaced(wait.Round(round)), spaced(waiting.Round(time.Microsecond)))
 		require.Contains(t, page, row)

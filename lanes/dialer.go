@@ -5,11 +5,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/setting"
 )
 
 // Version is the version of the library, as CLIENT SETINFO reports it.
@@ -57,16 +54,13 @@ type Dialer struct {
 	NoSetInfo bool
 
 	// Timeout bounds Credentials, connecting, the TLS handshake and authentication
-	// together. Default 5 s, at least 1 ms.
-	Timeout time.Duration
-
-	// WriteTimeout is how long the socket may refuse to accept bytes before
-	// the lane is closed. Default 5 s, at least 1 ms.
+	// together. It is also how long the socket may refuse to accept bytes before the
+	// connection is closed. Default 5 s, at least 1 ms.
 	//
-	// On Linux, without NetDial, TCP_USER_TIMEOUT is WriteTimeout, but at least 10 s. The
+	// On Linux, without NetDial, TCP_USER_TIMEOUT is Timeout, but at least 10 s. The
 	// connection ends if the server's kernel acknowledges no bytes and no probes for that long, or
 	// has no room for more bytes. The kernel of a paused server acknowledges while it has room.
-	WriteTimeout time.Duration
+	Timeout time.Duration
 
 	// MaxReply is how many bytes a reply may have. A larger one closes its connection, and so does
 	// one that is nested more than 1,024 deep: the outcome of its command is unknown. Default 1 GiB,
@@ -80,40 +74,16 @@ type Dialer struct {
 	//
 	// A connection that is no *net.TCPConn or *net.UnixConn is written by a goroutine of its
 	// own, which costs each call some microseconds. It is closed if a Write takes longer than
-	// WriteTimeout, or panics. Its Close must end its Read and Write, and must not wait. If its
+	// Timeout, or panics. Its Close must end its Read and Write, and must not wait. If its
 	// SetReadDeadline returns an error, as over SSH, a goroutine reads, too.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Validate returns an error that names the first field that cannot be used.
-func (d Dialer) Validate() error {
-	switch {
-	case d.Protocol != 0 && d.Protocol != 2 && d.Protocol != 3:
-		return fmt.Errorf("lanes: Dialer.Protocol = %d: must be 2 or 3", d.Protocol)
-	case d.Database < 0:
-		return fmt.Errorf("lanes: Dialer.Database = %d: must not be negative", d.Database)
-	case d.Credentials != nil && d.Username+d.Password != "":
-		return fmt.Errorf("lanes: Dialer.Credentials is set, and Username or Password is set too: leave one out")
-	case d.Username != "" && d.Password == "":
-		return fmt.Errorf("lanes: Dialer.Username = %q without a Password: set Password or Credentials (any text for a user with nopass)", d.Username)
-	}
-	if d.MaxReply < 0 || d.MaxReply > mostReply {
-		return fmt.Errorf("lanes: Dialer.MaxReply = %d: must be from 0 to %d", d.MaxReply, int64(mostReply))
-	}
-	return cmp.Or(
-		setting.Duration("lanes: Dialer.Timeout", d.Timeout, setting.Least, 0, ""),
-		setting.Duration("lanes: Dialer.WriteTimeout", d.WriteTimeout, setting.Least, 0, ""),
-	)
-}
-
-// String describes the Dialer without its password.
-func (d Dialer) String() string {
-	return fmt.Sprintf("lanes.Dialer{Username: %q, Password: %v, TLS: %v, Protocol: %d}",
+// Format describes the Dialer without its password, for every verb of package fmt.
+func (d Dialer) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "lanes.Dialer{Username: %q, Password: %v, TLS: %v, Protocol: %d}",
 		d.Username, redacted(d.Password), d.TLS != nil, cmp.Or(d.Protocol, 2))
 }
-
-// Format prints String for every verb; fmt would print the fields for %d.
-func (d Dialer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.String()) }
 
 func redacted(secret string) string {
 	if secret == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // A password never shows in logs.
-func ExampleDialer_String() {
+func ExampleDialer_Format() {
 	fmt.Println(lanes.Dialer{Username: "app", Password: "secret", Protocol: 3})
 	// Output: lanes.Dialer{Username: "app", Password: set, TLS: false, Protocol: 3}
 }
@@ -64,6 +64,6 @@ func ExampleDialer_credentials() {
 	}}
 	dialer := lanes.Dialer{Credentials: tokens.Credentials}
 	username, password, err := dialer.Credentials(context.Background())
-	fmt.Println(username, password, err, dialer.Validate())
-	// Output: app a presigned request <nil> <nil>
+	fmt.Println(username, password, err)
+	// Output: app a presigned request <nil>
 }

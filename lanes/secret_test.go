@@ -34,6 +34,6 @@ func TestDialerNeverPrintsItsPassword(t *testing.T) {
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "v", v)
 		assert.NotContains(t, log.String(), canary)
 	}
-	assert.Equal(t, `lanes.Dialer{Username: "app", Password: set, TLS: false, Protocol: 2}`, d.String())
-	assert.Contains(t, Dialer{}.String(), "Password: none")
+	assert.Equal(t, `lanes.Dialer{Username: "app", Password: set, TLS: false, Protocol: 2}`, fmt.Sprint(d))
+	assert.Contains(t, fmt.Sprint(Dialer{}), "Password: none")
 }

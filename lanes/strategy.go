@@ -144,6 +144,10 @@ var (
 	tokens     atomic.Uint32
 )
 
+// firstFitDepth is how many batches FirstFit lets queue on a lane. With 1,000 callers 512 made up to 1.4
+// times the requests of 128 and as many with 100 (BenchmarkLanes).
+const firstFitDepth = 512
+
 // FirstFit takes the first lane that has fewer than 512 batches in flight, or else the least used
 // lane. So batches pack onto one lane, where they share reads and writes, and spill to the next
 // lane when that one is crowded.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -83,16 +82,15 @@ type Limiter struct {
 	end     context.CancelFunc
 }
 
-// String describes the limiter by its client.
-func (l *Limiter) String() string {
+// Format describes the limiter by its client for every verb of package fmt, which would read fields that
+// are changing.
+func (l *Limiter) Format(f fmt.State, _ rune) {
 	if l == nil {
-		return "limit.Limiter(nil)"
+		_, _ = fmt.Fprint(f, "limit.Limiter(nil)")
+		return
 	}
-	return fmt.Sprintf("limit.Limiter{%v}", l.client)
+	_, _ = fmt.Fprintf(f, "limit.Limiter{%v}", l.client)
 }
-
-// Format prints String for every verb: fmt would read fields that are changing.
-func (l *Limiter) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, l.String()) }
 
 // New is [Config.New] with the zero Config: a budget of 100 ms, keys that begin with "limit:".
 func New(client *cluster.Client) (*Limiter, error) { return Config{}.New(client) }

@@ -11,22 +11,21 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// A Collector is a prometheus.Collector over the statistics of a client. Make it with
-// [NewCollector]. All methods are safe for concurrent use.
-type Collector struct {
+// A collector is a prometheus.Collector over the statistics of a client.
+type collector struct {
 	source interface{ Stats() redislanes.Stats }
 
 	pool    [len(poolMetrics)]sample
 	samples map[*metric]sample // of clientMetrics
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
+var _ prometheus.Collector = (*collector)(nil)
 
 var errNoSource = errors.New("metrics: the Collector has no source: make it with metrics.NewCollector and a *cluster.Client")
 
 // Describe sends the descriptions of all metrics; part of
 // prometheus.Collector. Registering a Collector without a source fails.
-func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	if c.source == nil {
 		ch <- prometheus.NewInvalidDesc(errNoSource)
 		return
@@ -41,7 +40,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect takes one snapshot and sends its figures; part of
 // prometheus.Collector. It does no I/O.
-func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if c.source == nil {
 		return
 	}
@@ -59,7 +58,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *redislanes.PoolStats) {
+func (c *collector) collectPool(ch chan<- prometheus.Metric, role string, s *redislanes.PoolStats) {
 	// Servers name the nodes, and Prometheus refuses labels that are not UTF-8.
 	node := strings.ToValidUTF8(s.Addr, "\uFFFD")
 	for i := range poolMetrics {

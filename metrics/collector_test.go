@@ -15,8 +15,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/metrics"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -92,12 +92,12 @@ func TestEveryErrorCodeFromTheStart(t *testing.T) {
 		Addr: "a:1", Kind: "fixed", ErrorReplies: map[string]uint64{"OOM": 2, "CANARY": 1},
 	}}}})
 	text := exposition(t, c)
-	for _, code := range pool.ErrorCodes() {
+	for _, code := range wire.ErrorCodes() {
 		want := map[bool]string{false: "0", true: "2"}[code == "OOM"]
 		require.Contains(t, text, `redislanes_error_replies_total{code="`+code+`",kind="fixed",node="a:1",role="primary"} `+want+"\n")
 	}
 	require.NotContains(t, text, "CANARY")
-	require.Equal(t, len(pool.ErrorCodes()), testutil.CollectAndCount(c, "redislanes_error_replies_total"))
+	require.Equal(t, len(wire.ErrorCodes()), testutil.CollectAndCount(c, "redislanes_error_replies_total"))
 }
 
 // TestStrangeAddress: servers name the nodes, so a name may be anything, and a
@@ -165,14 +165,14 @@ func TestSeries(t *testing.T) {
 	s := lanedStats()
 	delete(s.Closes, "meteor")
 	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}}))
-	require.Equal(t, 12+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+10+len(pool.ErrorCodes()), one-base)
+	require.Equal(t, 12+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+10+len(wire.ErrorCodes()), one-base)
 }
 
 // TestZeroValues: a zero value cannot be registered, nor traced with. The error says what to do.
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	failed, _ := cluster.New(t.Context(), nil)
-	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(failed)} {
+	for _, c := range []prometheus.Collector{metrics.NewCollector(nil), metrics.NewCollector(failed)} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "make it with metrics.NewCollector")
 		c.Collect(nil)
 	}

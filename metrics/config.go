@@ -3,6 +3,8 @@ package metrics
 import (
 	"reflect"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/redislanes/redislanes"
 )
 
@@ -23,19 +25,24 @@ import (
 // and no allocation. Metrics that outlive the client export its last figures.
 func New() *Metrics {
 	m := &Metrics{histograms: newHistograms()}
-	m.collector = NewCollector(statsOf{m})
+	m.collector = newCollector(statsOf{m})
 	return m
 }
 
-// NewCollector returns a collector of the source, usually a *cluster.Client. Register it once. A
+// NewCollector returns a collector of the source, usually a *cluster.Client. It has only gauges and counters,
+// and its methods are safe for concurrent use. Register it once. A
 // collector that outlives the client exports its last figures. Registering fails if the source
 // is nil, such as the client of a cluster.Config.New that has failed.
-func NewCollector(source interface{ Stats() redislanes.Stats }) *Collector {
+func NewCollector(source interface{ Stats() redislanes.Stats }) prometheus.Collector {
+	return newCollector(source)
+}
+
+func newCollector(source interface{ Stats() redislanes.Stats }) *collector {
 	if v := reflect.ValueOf(source); v.Kind() == reflect.Pointer && v.IsNil() {
 		source = nil
 	}
 	newSample := func(m metric) sample { return sample{m.desc(), m.typ} }
-	made := &Collector{source: source, samples: make(map[*metric]sample)}
+	made := &collector{source: source, samples: make(map[*metric]sample)}
 	for _, m := range clientMetrics {
 		made.samples[m] = newSample(*m)
 	}

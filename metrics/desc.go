@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 const prefix = "redislanes_"
@@ -123,7 +123,7 @@ var (
 		counter, []string{"result"}}
 )
 
-// A Collector exports clientMetrics and poolMetrics.
+// A collector exports clientMetrics and poolMetrics.
 var clientMetrics = [...]*metric{
 	&lanesMetric, &laneInFlightMetric, &slowInFlightMetric, &dialsMetric, &closedMetric, &errorRepliesMetric,
 	&slotsMetric, &redirectsMetric, &retriesMetric, &refreshesMetric,
@@ -134,7 +134,7 @@ var clientMetrics = [...]*metric{
 var closeReasons = []string{"client", "idle", "stalled", "server", "timeout", "protocol", "unclean", "renewed", "aged", "io"}
 
 // errorCodes are exported from the first scrape on, too.
-var errorCodes = pool.ErrorCodes()
+var errorCodes = wire.ErrorCodes()
 
 // What histograms keep.
 var (

@@ -5,8 +5,8 @@
 // a connection. docs/metrics.md says what each metric means, what is healthy and what to do. The
 // folder monitoring has rules for Prometheus and a dashboard for Grafana.
 //
-// A [Collector] has only gauges and counters, and needs no trace. It reads one snapshot,
-// cluster.Client.Stats, per scrape, and costs requests nothing. [NewCollector] makes it.
+// A collector of [NewCollector] has only gauges and counters, and needs no trace. It reads one snapshot,
+// cluster.Client.Stats, per scrape, and costs requests nothing.
 //
 // Labels are addresses of nodes, numbers of lanes and fixed words. No label has a key, value,
 // argument, user name or password.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -83,9 +84,9 @@ func (h *histograms) endGroup(_ context.Context, s redislanes.GroupStart, g redi
 	}
 }
 
-func (h *histograms) waited(w redislanes.WaitInfo) {
-	if of := h.of(w.Pool); of != nil {
-		of.waits.Observe(w.Took.Seconds())
+func (h *histograms) waited(p *redislanes.PoolInfo, took time.Duration) {
+	if of := h.of(p); of != nil {
+		of.waits.Observe(took.Seconds())
 	}
 }
 

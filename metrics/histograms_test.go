@@ -32,7 +32,7 @@ func observed() *metrics.Metrics {
 	for _, addr := range []string{"10.0.0.1:6379", "10.0.0.2:6379"} {
 		p := &redislanes.PoolInfo{Addr: addr, Role: "primary", Kind: "fixed"}
 		trace.PoolOpened(p)
-		trace.Waited(redislanes.WaitInfo{Pool: p, Took: 3 * time.Millisecond})
+		trace.Waited(p, 3*time.Millisecond)
 	}
 	return m
 }
@@ -97,13 +97,13 @@ func TestWaitsEndWithTheNode(t *testing.T) {
 	first, second, other := open("primary"), open("primary"), open("replica")
 	require.Equal(t, 2, testutil.CollectAndCount(m, series))
 	trace.PoolClosed(first)
-	trace.Waited(redislanes.WaitInfo{Pool: second, Took: time.Millisecond})
+	trace.Waited(second, time.Millisecond)
 	require.Contains(t, exposition(t, m), series+`_count{kind="laned",node="10.0.0.1:6379",role="primary"} 1`)
 	trace.PoolClosed(second)
 	require.Equal(t, 1, testutil.CollectAndCount(m, series))
 	trace.PoolClosed(other)
 	require.Zero(t, testutil.CollectAndCount(m, series))
-	trace.Waited(redislanes.WaitInfo{Pool: first, Took: time.Millisecond}) // too late, and harmless
+	trace.Waited(first, time.Millisecond) // too late, and harmless
 	trace.EndGroup(t.Context(), redislanes.GroupStart{Pool: first}, redislanes.GroupInfo{})
 	trace.PoolClosed(first)
 	require.Zero(t, testutil.CollectAndCount(m, series))
@@ -152,7 +152,7 @@ func TestHistogramsDoNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		request(trace, redislanes.RequestInfo{Took: time.Millisecond, Commands: 10, Failed: 1, Trips: 3, Outcome: "error"})
 		trace.EndGroup(context.Background(), redislanes.GroupStart{Pool: p}, redislanes.GroupInfo{Took: time.Millisecond})
-		trace.Waited(redislanes.WaitInfo{Pool: p, Took: 3 * time.Millisecond})
+		trace.Waited(p, 3*time.Millisecond)
 	}))
 
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
@@ -184,6 +184,6 @@ func TestStrangeFigures(t *testing.T) {
 	request(trace, redislanes.RequestInfo{Took: math.MinInt64, Commands: -1, Failed: -5, Trips: -1})
 	p := &redislanes.PoolInfo{Addr: "h\xff\"\n:6379"}
 	trace.PoolOpened(p)
-	trace.Waited(redislanes.WaitInfo{Pool: p, Took: math.MaxInt64})
+	trace.Waited(p, math.MaxInt64)
 	require.True(t, strings.Contains(exposition(t, m), `redislanes_request_duration_seconds_count{outcome="unknown"} 0`))
 }

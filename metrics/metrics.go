@@ -9,12 +9,12 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// Metrics are all metrics of one client: the figures of a [Collector], and histograms of the
+// Metrics are all metrics of one client: the figures of [NewCollector], and histograms of the
 // time of requests, of the answers of each node, and of the waits for a connection. It is a
 // prometheus.Collector. Make it with [New]. All methods are safe for concurrent use.
 type Metrics struct {
 	histograms *histograms
-	collector  *Collector
+	collector  *collector
 	stats      atomic.Pointer[func() redislanes.Stats] // nil before there is a client
 }
 

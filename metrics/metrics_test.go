@@ -104,7 +104,7 @@ type counts struct{ begun, ended, groups, groupsEnded int }
 func (c *counts) trace() *redislanes.Trace {
 	return &redislanes.Trace{
 		BeginRequest: func(ctx context.Context, s redislanes.RequestStart) context.Context {
-			if s.Command() != "INCRBY" && !s.Dedicated {
+			if s.Command.String() != "INCRBY" && !s.Dedicated {
 				panic("another command")
 			}
 			c.begun++
@@ -112,7 +112,7 @@ func (c *counts) trace() *redislanes.Trace {
 		},
 		EndRequest: func(context.Context, redislanes.RequestStart, redislanes.RequestInfo) { c.ended++ },
 		BeginGroup: func(ctx context.Context, s redislanes.GroupStart) context.Context {
-			if s.Command() != "INCRBY" {
+			if s.Command.String() != "INCRBY" {
 				panic("another command")
 			}
 			c.groups++

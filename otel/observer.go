@@ -2,6 +2,7 @@ package redisotel
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,13 +59,21 @@ func (o *Observer) beginRequest(ctx context.Context, s redislanes.RequestStart) 
 	if o.tracer == nil {
 		return ctx
 	}
-	op := o.names.get(operationOf(s.Command(), s.Commands), o.named)
+	op := o.names.get(operationOf(nameOf(s.Command), s.Commands), o.named)
 	ctx, span := o.tracer.Start(ctx, op.span, op.start...)
 	if !span.IsRecording() {
 		return ctx
 	}
 	setBatch(span, s.Commands)
 	return context.WithValue(ctx, runningKey{o}, &running{Span: span, began: time.Now()})
+}
+
+// nameOf returns the name of commands; "" if there is none.
+func nameOf(command fmt.Stringer) string {
+	if command == nil {
+		return ""
+	}
+	return command.String()
 }
 
 // setBatch sets the size of a batch: one command is none.
@@ -77,7 +86,7 @@ func setBatch(span trace.Span, commands int) {
 func (o *Observer) endRequest(ctx context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
 	if o.instruments.operations.Enabled(ctx) {
 		key := result{
-			operation: operationOf(s.Command(), s.Commands), addr: r.Addr, code: r.Code, failure: errorType(r.Outcome, r.Code, r.Err),
+			operation: operationOf(nameOf(s.Command), s.Commands), addr: r.Addr, code: r.Code, failure: errorType(r.Outcome, r.Code, r.Err),
 		}
 		o.instruments.operations.Inst().Record(ctx, r.Took.Seconds(), o.records.get(key, o.record)...)
 	}
@@ -111,11 +120,11 @@ func (r *running) tell(outcome string, code string, err error) {
 	r.SetStatus(codes.Error, errorType(outcome, code, err))
 }
 
-func (o *Observer) topologyChanged(c redislanes.TopologyChange) {
+func (o *Observer) topologyChanged(joined, left []string, moved int) {
 	ctx, common := context.Background(), metric.WithAttributeSet(o.common)
-	o.instruments.joined.Add(ctx, int64(len(c.Joined)), common)
-	o.instruments.left.Add(ctx, int64(len(c.Left)), common)
-	o.instruments.moved.Add(ctx, int64(c.Moved), common)
+	o.instruments.joined.Add(ctx, int64(len(joined)), common)
+	o.instruments.left.Add(ctx, int64(len(left)), common)
+	o.instruments.moved.Add(ctx, int64(moved), common)
 }
 
 // A result is what the attributes of an operation's duration depend on.

@@ -48,22 +48,22 @@ func (o *Observer) poolAttrs(addr, role string) []attribute.KeyValue {
 	return append(o.common.ToSlice(), semconv.DBClientConnectionPoolName(addr+"/"+role))
 }
 
-func (o *Observer) waited(w redislanes.WaitInfo) {
-	o.instruments.waits.Inst().Record(context.Background(), w.Took.Seconds(), o.of(w.Pool).pool...)
+func (o *Observer) waited(p *redislanes.PoolInfo, took time.Duration) {
+	o.instruments.waits.Inst().Record(context.Background(), took.Seconds(), o.of(p).pool...)
 }
 
-func (o *Observer) dialed(d redislanes.DialInfo) {
+func (o *Observer) dialed(p *redislanes.PoolInfo, took time.Duration, err error) {
 	ctx := context.Background()
-	if d.Err == nil {
-		o.instruments.dials.Inst().Record(ctx, d.Took.Seconds(), o.of(d.Pool).pool...)
+	if err == nil {
+		o.instruments.dials.Inst().Record(ctx, took.Seconds(), o.of(p).pool...)
 		return
 	}
-	o.instruments.dialErrors.Add(ctx, 1, metric.WithAttributes(o.of(d.Pool).all...))
+	o.instruments.dialErrors.Add(ctx, 1, metric.WithAttributes(o.of(p).all...))
 }
 
-func (o *Observer) connClosed(c redislanes.CloseInfo) {
+func (o *Observer) connClosed(p *redislanes.PoolInfo, reason string, _ error) {
 	o.instruments.closed.Add(context.Background(), 1,
-		metric.WithAttributes(o.of(c.Pool).all...), metric.WithAttributes(reasonKey.String(c.Reason)))
+		metric.WithAttributes(o.of(p).all...), metric.WithAttributes(reasonKey.String(reason)))
 }
 
 // beginGroup begins no span for the only group of a request, which has one if it fails:
@@ -78,7 +78,7 @@ func (o *Observer) beginGroup(ctx context.Context, s redislanes.GroupStart) cont
 func only(s redislanes.GroupStart) bool { return s.Groups == 1 && s.Attempt == 1 }
 
 func (o *Observer) begin(ctx context.Context, s redislanes.GroupStart, at time.Time) context.Context {
-	op := o.names.get(operationOf(s.Command(), s.Commands), o.named)
+	op := o.names.get(operationOf(nameOf(s.Command), s.Commands), o.named)
 	ctx, span := o.tracer.Start(ctx, op.span,
 		append(op.start[:len(op.start):len(op.start)], trace.WithTimestamp(at), trace.WithAttributes(o.of(s.Pool).server...))...)
 	if !span.IsRecording() {

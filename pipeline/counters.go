@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"sync"
 	"time"
 
@@ -128,16 +127,15 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	return firstFailure(hits)
 }
 
-// String describes the Counters by their client.
-func (c *Counters) String() string {
+// Format describes the Counters by their client for every verb of package fmt, which would read maps that
+// are changing.
+func (c *Counters) Format(f fmt.State, _ rune) {
 	if c == nil {
-		return "pipeline.Counters(nil)"
+		_, _ = fmt.Fprint(f, "pipeline.Counters(nil)")
+		return
 	}
-	return fmt.Sprintf("pipeline.Counters{%v}", c.client)
+	_, _ = fmt.Fprintf(f, "pipeline.Counters{%v}", c.client)
 }
-
-// Format prints String for every verb: fmt would read maps that are changing.
-func (c *Counters) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // Close makes further calls of Hit fail with redislanes.ErrClosed. It waits for calls that are
 // running and for commands that are under way, for five seconds at most. After that, hits that travel

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func TestPipelineWithoutClient(t *testing.T) {
 				require.ErrorContains(t, r.Err(), "without a client")
 				require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 			}
-			_ = p.String()
+			_ = fmt.Sprint(p)
 			require.Zero(t, p.Trips())
 		})
 	}

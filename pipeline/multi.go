@@ -47,7 +47,7 @@ func MSet(ctx context.Context, client *cluster.Client, pairs ...string) error {
 
 // Del deletes keys in any slots and returns how many there were. It is one DEL for
 // each slot, all in one pipeline. If commands fail, it returns the sum of the others and a
-// [redislanes.PipelineError]. [Unlink], [Exists] and [Touch] do the same.
+// [redislanes.PipelineError]. [Unlink] and [Exists] do the same.
 func Del(ctx context.Context, client *cluster.Client, keys ...string) (int64, error) {
 	return total(ctx, client, "DEL", keys)
 }
@@ -60,11 +60,6 @@ func Unlink(ctx context.Context, client *cluster.Client, keys ...string) (int64,
 // Exists returns how many of the keys exist. A key that is given twice counts twice.
 func Exists(ctx context.Context, client *cluster.Client, keys ...string) (int64, error) {
 	return total(ctx, client, "EXISTS", keys)
-}
-
-// Touch marks the keys as used and returns how many there are.
-func Touch(ctx context.Context, client *cluster.Client, keys ...string) (int64, error) {
-	return total(ctx, client, "TOUCH", keys)
 }
 
 func total(ctx context.Context, client *cluster.Client, command string, keys []string) (sum int64, err error) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -249,11 +248,11 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	}
 }
 
-// String describes the Pipeline by its number of commands.
-func (p *Pipeline) String() string { return fmt.Sprintf("pipeline.Pipeline{%d commands}", p.Len()) }
-
-// Format prints String for every verb: fmt would print the commands.
-func (p *Pipeline) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
+// Format describes the Pipeline by its number of commands for every verb of package fmt, which would print
+// the commands.
+func (p *Pipeline) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "pipeline.Pipeline{%d commands}", p.Len())
+}
 
 // Trips returns how many groups of commands the last Do sent, including those for redirects and
 // retries.
@@ -268,10 +267,6 @@ func NewScript(text string) *Script {
 	sum := sha1.Sum([]byte(text))
 	return &Script{text: text, hash: hex.EncodeToString(sum[:])}
 }
-
-// Hash returns the SHA-1 of the text in hexadecimal digits, by which servers know the
-// script.
-func (s *Script) Hash() string { return s.hash }
 
 var errNoScript = errors.New("the script is nil or empty: make it with NewScript")
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/setting"
 )
 
 // Adaptive is a pool like [Fixed] with a number of connections that follows the load. The load
@@ -36,5 +37,5 @@ func (a Adaptive) settings() (nodepool.Settings, error) {
 	s := a.with(nodepool.Settings{Kind: nodepool.KindAdaptive, Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout})
 	d := s.WithDefaults(false)
 	return s, cmp.Or(inRange("Adaptive", "Min", d.Min, mostConnections), inRange("Adaptive", "Max", d.Max, mostConnections),
-		inOrder(d.Min, d.Max), idleTimeout("Adaptive", d.IdleTimeout), validateOptions("Adaptive", d))
+		inOrder(d.Min, d.Max), setting.Duration("pool: Adaptive.IdleTimeout", d.IdleTimeout, setting.Least, 0, ""), validateOptions("Adaptive", d))
 }

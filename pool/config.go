@@ -27,13 +27,6 @@ func settingsOf(c Config) (nodepool.Settings, error) {
 	return c.settings()
 }
 
-// Validate returns an error that names the field and the value if the settings
-// cannot be used. cluster.Config.New and what [Custom] returns give the same error.
-func Validate(c Config) error {
-	_, err := settingsOf(c)
-	return err
-}
-
 // Options are the settings that all kinds of pool have.
 type Options struct {
 	// MaxWaiters is how many batches may wait for a connection. Further ones fail with

@@ -51,13 +51,13 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		want   string
 	}{
 		{nil, "pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}"},
+		{(*Laned)(nil), "pool: the Config is a nil *pool.Laned: pass Fixed{}, Adaptive{} or Laned{}"},
 		{Fixed{Size: -3}, "Fixed.Size = -3"},
 		{Adaptive{Min: -1}, "Adaptive.Min = -1"},
 		{Adaptive{Max: -1}, "Adaptive.Max = -1"},
 		{Adaptive{Min: 9, Max: 8}, "Adaptive.Min = 9 is more than Max = 8"},
 		{Adaptive{IdleTimeout: -time.Second}, "Adaptive.IdleTimeout = -1s"},
 		{Laned{Lanes: -1}, "Laned.Lanes = -1"},
-		{Laned{IdleTimeout: -time.Second}, "Laned.IdleTimeout = -1s"},
 		{Fixed{Options: Options{MaxAge: time.Second - 1}}, "Fixed.MaxAge = 999.999999ms: must be at least 1s"},
 		{Laned{Options: Options{MaxAge: -1}}, "Laned.MaxAge = -1ns: must be at least 1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
@@ -72,12 +72,13 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{MaxInFlight: 1e9}, "Laned.MaxInFlight = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{MaxWaiters: 1e9}}, "Fixed.MaxWaiters = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
-		{Laned{IdleTimeout: 30}, "Laned.IdleTimeout = 30ns: must be at least 1ms"},
+		{Adaptive{IdleTimeout: 30}, "Adaptive.IdleTimeout = 30ns: must be at least 1ms"},
 		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 10ms"},
 		{Fixed{Options: Options{SuspectAfter: 10*time.Millisecond - 1}}, "Fixed.SuspectAfter = 9.999999ms: must be at least 10ms"},
 		{Fixed{Options: Options{SuspectAfter: 4 * time.Second}}, "Fixed.StallTimeout = 3s: must be at least SuspectAfter, which is 4s: raise it, or lower SuspectAfter"},
 	} {
-		require.ErrorContains(t, Validate(c.config), c.want)
+		_, err := settingsOf(c.config)
+		require.ErrorContains(t, err, c.want)
 	}
 }
 
@@ -89,7 +90,7 @@ func TestSettings(t *testing.T) {
 	fixed, adaptive, laned := same, same, same
 	fixed.Kind, fixed.Max = nodepool.KindFixed, 7
 	adaptive.Kind, adaptive.Min, adaptive.Max, adaptive.IdleTimeout = nodepool.KindAdaptive, 8, 9, 10*time.Second
-	laned.Kind, laned.Max, laned.IdleTimeout = nodepool.KindLaned, 12, 13*time.Second
+	laned.Kind, laned.Max = nodepool.KindLaned, 12
 	laned.SlowLanes, laned.MaxInFlight, laned.MaxDedicated = 14, 15, 17
 	for _, c := range []struct {
 		set  Config
@@ -97,7 +98,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{Fixed{Size: 7, Options: o}, fixed},
 		{Adaptive{Min: 8, Max: 9, IdleTimeout: 10 * time.Second, Options: o}, adaptive},
-		{&Laned{Lanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxDedicated: 17, Options: o}, laned},
+		{&Laned{Lanes: 12, SlowLanes: 14, MaxInFlight: 15, MaxDedicated: 17, Options: o}, laned},
 		{Fixed{Options: Options{MaxWaiters: -1}}, nodepool.Settings{Kind: nodepool.KindFixed, FailFast: true}},
 		{Laned{SlowLanes: -1}, nodepool.Settings{Kind: nodepool.KindLaned, SlowLanes: -1}},
 	} {

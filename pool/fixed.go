@@ -6,12 +6,9 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
-// The number of connections of a [Fixed] pool, and the most of an [Adaptive]
-// one, unless they are set.
-const (
-	DefaultSize       = nodepool.DefaultSize       // 50, to each node of a cluster
-	DefaultSingleSize = nodepool.DefaultSingleSize // 10, to a server that stands alone
-)
+// DefaultSize is the number of connections of a [Fixed] pool to each node of a cluster, and the most of an
+// [Adaptive] one, unless they are set.
+const DefaultSize = nodepool.DefaultSize // 50
 
 // Fixed is a pool of Size connections. Each serves one batch at a time. Batches that find all
 // connections in use wait in order. A blocking command, a transaction or a radix.WithConn uses one of

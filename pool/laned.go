@@ -2,7 +2,6 @@ package pool
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/lanes"
@@ -33,23 +32,19 @@ type Laned struct {
 	MaxInFlight int
 
 	// MaxDedicated is how many dedicated connections there may be at a time. They are
-	// dialled on demand. Default 50, at most 65,536.
+	// dialled on demand, and closed when they were idle for 10 s. Default 50, at most 65,536.
 	MaxDedicated int
-
-	// IdleTimeout is how long a dedicated connection is idle before it is closed. Default 10 s, at
-	// least 1 ms.
-	IdleTimeout time.Duration
 
 	Options
 }
 
 func (l Laned) settings() (nodepool.Settings, error) {
 	s := l.with(nodepool.Settings{
-		Kind: nodepool.KindLaned, Max: l.Lanes, IdleTimeout: l.IdleTimeout, Strategy: l.Strategy,
+		Kind: nodepool.KindLaned, Max: l.Lanes, Strategy: l.Strategy,
 		SlowLanes: l.SlowLanes, MaxInFlight: l.MaxInFlight, MaxDedicated: l.MaxDedicated,
 	})
 	d := s.WithDefaults(false)
 	return s, cmp.Or(inRange("Laned", "Lanes", d.Max, mostLanes), inRange("Laned", "MaxInFlight", d.MaxInFlight, mostInFlight),
 		inRange("Laned", "MaxDedicated", d.MaxDedicated, mostConnections), inRange("Laned", "SlowLanes", max(0, l.SlowLanes), mostLanes),
-		idleTimeout("Laned", d.IdleTimeout), validateOptions("Laned", d))
+		validateOptions("Laned", d))
 }

@@ -99,13 +99,5 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 // pool calls (a log, a strategy, NetDial) must not call it. Closing again does nothing.
 func (p *Pool) Close() error { return p.node.Close() }
 
-// String describes the pool by its kind and address.
-func (p *Pool) String() string { return p.node.String() }
-
-// Format prints String for every verb.
+// Format describes the pool by its kind and address for every verb of package fmt.
 func (p *Pool) Format(f fmt.State, verb rune) { p.node.Format(f, verb) }
-
-// ErrorCodes returns the keys of redislanes.PoolStats.ErrorReplies, such as "OOM". The code of an
-// error reply is the first word of its text. The last key, "other", stands for all codes that
-// are not in the list.
-func ErrorCodes() []string { return nodepool.ErrorCodes() }

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"path/filepath"
 	"sync/atomic"
@@ -19,15 +20,6 @@ import (
 )
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
-
-func TestValidate(t *testing.T) {
-	t.Parallel()
-	require.NoError(t, pool.Validate(pool.Adaptive{Min: 2, Max: 4}))
-	require.EqualError(t, pool.Validate(nil), "pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}")
-	require.EqualError(t, pool.Validate((*pool.Laned)(nil)), "pool: the Config is a nil *pool.Laned: pass Fixed{}, Adaptive{} or Laned{}")
-	require.NoError(t, pool.Validate(&pool.Laned{}))
-	require.EqualError(t, pool.Validate(pool.Laned{Lanes: -1}), "pool: Laned.Lanes = -1: must not be negative")
-}
 
 // TestCustomRefuses: what cannot be used is an error of the function that Custom
 // returns, and names the field.
@@ -116,7 +108,7 @@ func TestCustom(t *testing.T) {
 	require.NoError(t, p.Do(ctx, radix.Cmd(&n, "INCR", "hits")))
 	require.Equal(t, 1, n)
 	require.Equal(t, server.Addrs()[0], p.Addr().String())
-	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", p.String())
+	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", fmt.Sprint(p))
 	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
 	blocked := make(chan error, 1)
 	go func() { blocked <- p.Do(ctx, radix.Cmd(nil, "BLPOP", "none", "0")) }()

@@ -9,13 +9,21 @@ import (
 	"github.com/redislanes/redislanes/internal/setting"
 )
 
+// The most that settings may be. More is a mistake.
+const (
+	mostConnections = 1 << 16 // a server has 65,535 ports for the connections from one address
+	mostLanes       = 1 << 10 // the set of lanes is copied when one joins
+	mostWaiters     = 1 << 20
+	mostInFlight    = 1 << 20
+)
+
 // validateOptions returns an error if the options cannot be used that the settings, which
 // have their defaults, were made of.
 func validateOptions(kind string, s nodepool.Settings) error {
 	if err := cmp.Or(
 		setting.Duration("pool: "+kind+".StallTimeout", s.StallTimeout, nodepool.LeastSuspectAfter, 0, "or a healthy server's pauses count as stalls"),
 		setting.Duration("pool: "+kind+".SuspectAfter", s.SuspectAfter, nodepool.LeastSuspectAfter, 0, "or a healthy server's pauses count as silence"),
-		setting.Duration("pool: "+kind+".MaxAge", s.MaxAge, leastAge, 0, "or 0 for none"),
+		setting.Duration("pool: "+kind+".MaxAge", s.MaxAge, time.Second, 0, "or 0 for none"),
 	); err != nil {
 		return err
 	}
@@ -40,8 +48,4 @@ func inOrder(least, most int) error {
 		return fmt.Errorf("pool: Adaptive.Min = %d is more than Max = %d", least, most)
 	}
 	return nil
-}
-
-func idleTimeout(kind string, d time.Duration) error {
-	return setting.Duration("pool: "+kind+".IdleTimeout", d, setting.Least, 0, "")
 }

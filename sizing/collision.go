@@ -38,21 +38,6 @@ func CollisionProbability(batches, lanes int) float64 {
 // smallestLog is where e^x is 0 for a float64.
 const smallestLog = -746
 
-// CollisionEstimate is the usual approximation of [CollisionProbability],
-// 1 − e^(−K(K − 1)/2N) for K batches on N lanes. It follows from 1 − x ≤ e^−x
-// and so is never too high. It is good while K is small beside N, and for many
-// lanes: at most 0.03 too low with 64 lanes, 0.08 with 8, 0.13 with 4. It does
-// not know that more batches than lanes must collide. Values are clamped as
-// there.
-func CollisionEstimate(batches, lanes int) float64 {
-	if batches < 2 {
-		return 0
-	}
-	n := float64(min(max(lanes, 1), maxModelled))
-	k := float64(batches)
-	return -math.Expm1(-k * (k - 1) / (2 * n))
-}
-
 // BlockedShare returns the share of requests that find a slow request before them on their lane
 // (head-of-line blocking). rate is the number of slow requests in a second, slow the time that
 // each occupies its connection. Requests are put on the lanes in turn or at random. The share is

@@ -3,7 +3,7 @@
 //
 // [RecommendedSize] and [RecommendedLanes] say how many connections to begin with.
 // [ClosedThroughput] and [ClosedWait] model a fixed number of callers over exclusive
-// connections (pool.Fixed), [ErlangC], [ExpectedWait] and [QueueWait] requests that
+// connections (pool.Fixed), [ExpectedWait] and [QueueWait] requests that
 // come at a rate, [CollisionProbability] how often batches share one of the lanes of
 // a pool.Laned, and [BlockedShare] how often a request waits behind a slow one there.
 // docs/sizing.md says when to use each.

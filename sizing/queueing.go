@@ -47,7 +47,7 @@ func QueueWait(waiting, size int, trip time.Duration) time.Duration {
 	return seconds(float64(max(waiting, 0)) / float64(max(size, 1)) * max(trip, 0).Seconds())
 }
 
-// ErlangC returns the probability that a trip finds all of so many connections
+// erlangC returns the probability that a trip finds all of so many connections
 // in use, if trips begin independently of each other (a Poisson process) and
 // those that find none free wait: the M/M/c queue. The load is in erlangs, the
 // mean number of connections that would be in use if there were enough of them:
@@ -58,7 +58,7 @@ func QueueWait(waiting, size int, trip time.Duration) time.Duration {
 //
 // A load that is not positive, or NaN, counts as 0; a size below 1 counts as
 // 1, and one over 2²⁰ as 2²⁰. The result is 1 if the load is at least the size.
-func ErlangC(size int, load float64) float64 {
+func erlangC(size int, load float64) float64 {
 	size = min(max(size, 1), maxModelled)
 	load = positive(load)
 	if load >= float64(size) {
@@ -75,21 +75,21 @@ func ErlangC(size int, load float64) float64 {
 // pool.Fixed pool, those that need not wait included: trips begin independently of
 // each other at the given rate, a second, and take the given time on average.
 // By the M/M/c model it is C(size, load) × trip ÷ (size − load), with
-// [ErlangC] as C. Its source is that of ErlangC; a modern account is L.
+// erlangC as C. A modern account is L.
 // Kleinrock, "Queueing Systems", volume 1 (1975), chapter 3.
 //
 // The model takes the times of trips for exponentially distributed. Those of
 // Redis vary less, so the wait is shorter, down to about half if they are all
 // the same. It is for open arrivals, such as requests from the network; callers
 // in a closed loop are for [ClosedThroughput]. Values are clamped as in
-// ErlangC; the result is [Forever] if the load is at least the size.
+// erlangC; the result is [Forever] if the load is at least the size.
 func ExpectedWait(rate float64, trip time.Duration, size int) time.Duration {
 	size = min(max(size, 1), maxModelled)
 	load := RequestsInFlight(rate, trip)
 	if load >= float64(size) {
 		return Forever
 	}
-	return seconds(ErlangC(size, load) * max(trip, 0).Seconds() / (float64(size) - load))
+	return seconds(erlangC(size, load) * max(trip, 0).Seconds() / (float64(size) - load))
 }
 
 // ClosedThroughput returns the most trips a second that so many callers can

@@ -3,6 +3,7 @@ package envoydriver
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redislanes/redislanes"
 )
@@ -17,12 +18,12 @@ type connections struct {
 
 func (c *connections) trace() *redislanes.Trace {
 	return &redislanes.Trace{
-		Dialed: func(d redislanes.DialInfo) {
-			if d.Err == nil {
+		Dialed: func(_ *redislanes.PoolInfo, _ time.Duration, err error) {
+			if err == nil {
 				c.change(1)
 			}
 		},
-		ConnClosed: func(redislanes.CloseInfo) { c.change(-1) },
+		ConnClosed: func(*redislanes.PoolInfo, string, error) { c.change(-1) },
 	}
 }
 

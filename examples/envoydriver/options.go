@@ -53,24 +53,22 @@ func (o Options) config() (c cluster.Config, addrs []string, err error) {
 		err = fmt.Errorf("Options.Type = %q: want SINGLE, CLUSTER or SENTINEL", o.Type)
 	}
 	c.Dialer = o.dialer(c.Dialer, o.Auth)
-	if c.Sentinel != nil {
-		c.Sentinel.Dialer = o.dialer(c.Sentinel.Dialer, o.SentinelAuth)
-	}
+	c.SentinelDialer = o.dialer(c.SentinelDialer, o.SentinelAuth)
 	c.Pool, c.Logger = pool.Laned{Lanes: o.PoolSize}, o.Logger
 	return c, addrs, cmp.Or(err, o.Startup.validate(), o.validate(c))
 }
 
 // validate returns an error if New would try again for ever: settings stay as they are.
 func (o Options) validate(c cluster.Config) error {
-	if err := pool.Validate(c.Pool); err != nil {
+	if err := (cluster.Config{Pool: c.Pool}).Validate(); err != nil {
 		return fmt.Errorf("Options.PoolSize: %w", err)
 	}
-	if c.Sentinel != nil {
-		if err := c.Sentinel.Dialer.Validate(); err != nil {
+	if c.Sentinel != "" {
+		if err := (cluster.Config{Dialer: c.SentinelDialer}).Validate(); err != nil {
 			return fmt.Errorf("Options.SentinelAuth: %w", err)
 		}
 	}
-	if err := c.Dialer.Validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return fmt.Errorf("Options.Timeout or Auth: %w", err)
 	}
 	return nil

@@ -54,7 +54,7 @@ func settings(env func(string) string) (c cluster.Config, addrs []string, timeou
 		errs = append(errs, fmt.Errorf("REDIS_POOL = %q: want laned, fixed or adaptive", kind))
 	}
 	if len(errs) == 0 {
-		errs = append(errs, pool.Validate(c.Pool))
+		errs = append(errs, c.Validate())
 	}
 	return c, addrs, timeout, errors.Join(errs...)
 }

@@ -204,7 +204,8 @@ func (s *settings) config() (cluster.Config, error) {
 	}
 	c := s.Cluster.config()
 	c.Dialer = dialer
-	if c.Sentinel, err = s.Sentinel.config(s.Redis.DialTimeout, dialer.TLS); err != nil {
+	c.Sentinel = s.Sentinel.Primary
+	if c.SentinelDialer, err = s.Sentinel.dialer(s.Redis.DialTimeout, dialer.TLS); err != nil {
 		return c, fmt.Errorf("--sentinel-primary: %w", err)
 	}
 	c.Pool, err = s.Pool.config()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -22,7 +23,7 @@ type poolSettings struct {
 	Size        int           `name:"pool-size" help:"Fixed: how many. Default 50 in a cluster, 10 to a server that stands alone."`
 	Min         int           `name:"pool-min" help:"Adaptive: least. Default 1."`
 	Max         int           `name:"pool-max" help:"Adaptive: most. Default as for --pool-size."`
-	IdleTimeout time.Duration `name:"pool-idle-timeout" help:"Adaptive and laned: how long there must be little load until connections are closed. Default 10s."`
+	IdleTimeout time.Duration `name:"pool-idle-timeout" help:"Adaptive: how long there must be little load until connections are closed. Default 10s."`
 
 	Lanes        int    `name:"lanes" help:"Laned: how many. Default 4."`
 	Strategy     string `name:"lane-strategy" enum:"first-fit,round-robin,least-used,affinity,power-of-two" default:"first-fit" help:"Laned: how one is chosen: first-fit, round-robin, least-used, affinity or power-of-two."`
@@ -48,11 +49,11 @@ func (p *poolSettings) config() (pool.Config, error) {
 		c = pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: o}
 	default:
 		c = pool.Laned{
-			Lanes: p.Lanes, IdleTimeout: p.IdleTimeout, Strategy: strategies[p.Strategy],
+			Lanes: p.Lanes, Strategy: strategies[p.Strategy],
 			SlowLanes: p.SlowLanes, MaxInFlight: p.MaxInFlight, MaxDedicated: p.MaxDedicated, Options: o,
 		}
 	}
-	return c, pool.Validate(c)
+	return c, cluster.Config{Pool: c}.Validate()
 }
 
 // check refuses settings that would have no effect.
@@ -65,10 +66,9 @@ func (p *poolSettings) check() error {
 	}
 	if p.Kind != "fixed" {
 		without(p.Size != 0, "pool-size", "fixed")
-	} else {
-		without(p.IdleTimeout != 0, "pool-idle-timeout", "adaptive or laned")
 	}
 	if p.Kind != "adaptive" {
+		without(p.IdleTimeout != 0, "pool-idle-timeout", "adaptive")
 		without(p.Min != 0, "pool-min", "adaptive")
 		without(p.Max != 0, "pool-max", "adaptive")
 	}

@@ -24,12 +24,11 @@ type redisSettings struct {
 	Username       string        `name:"username" help:"ACL user; the password is in RATELIMIT_PASSWORD or --password-file."`
 	PasswordFile   string        `name:"password-file" placeholder:"FILE" help:"File with the password, read for each connection, so that it can change."`
 
-	Database     int           `name:"database" default:"0" help:"Number of the database. A cluster has only 0."`
-	Protocol     int           `name:"protocol" default:"2" help:"Version of RESP: 2 or 3."`
-	ClientName   string        `name:"client-name" default:"ratelimit" help:"Name of the connections, for CLIENT LIST."`
-	NoSetInfo    bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
-	DialTimeout  time.Duration `name:"dial-timeout" default:"5s" help:"How long a connection may take to be ready."`
-	WriteTimeout time.Duration `name:"write-timeout" default:"5s" help:"How long a connection may take no bytes."`
+	Database    int           `name:"database" default:"0" help:"Number of the database. A cluster has only 0."`
+	Protocol    int           `name:"protocol" default:"2" help:"Version of RESP: 2 or 3."`
+	ClientName  string        `name:"client-name" default:"ratelimit" help:"Name of the connections, for CLIENT LIST."`
+	NoSetInfo   bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
+	DialTimeout time.Duration `name:"dial-timeout" default:"5s" help:"How long a connection may take to be ready."`
 }
 
 func (r *redisSettings) check() error {
@@ -52,7 +51,7 @@ func (r *redisSettings) check() error {
 func (r *redisSettings) dialer() (lanes.Dialer, error) {
 	d := lanes.Dialer{
 		Database: r.Database, Protocol: r.Protocol, ClientName: r.ClientName, NoSetInfo: r.NoSetInfo,
-		Timeout: r.DialTimeout, WriteTimeout: r.WriteTimeout,
+		Timeout: r.DialTimeout,
 	}
 	if r.PasswordFile == "" {
 		d.Username = r.Username
@@ -66,7 +65,7 @@ func (r *redisSettings) dialer() (lanes.Dialer, error) {
 			return r.Username, password, err
 		}
 	}
-	return d, d.Validate()
+	return d, cluster.Config{Dialer: d}.Validate()
 }
 
 // password reads the file. A line's end is not part of a password.

@@ -29,14 +29,11 @@ func (s *sentinelSettings) check(withTLS bool) error {
 	return nil
 }
 
-// config returns nil without Sentinels.
-func (s *sentinelSettings) config(timeout time.Duration, secure *tls.Config) (*cluster.Sentinel, error) {
-	if s.Primary == "" {
-		return nil, nil
-	}
+// dialer connects to the Sentinels.
+func (s *sentinelSettings) dialer(timeout time.Duration, secure *tls.Config) (lanes.Dialer, error) {
 	d := lanes.Dialer{Username: s.Username, Password: os.Getenv(sentinelPasswordVariable), Timeout: timeout}
 	if s.TLS {
 		d.TLS = secure
 	}
-	return &cluster.Sentinel{Primary: s.Primary, Dialer: d}, d.Validate()
+	return d, cluster.Config{Dialer: d}.Validate()
 }

@@ -23,7 +23,7 @@ import (
 // everything sets each flag of the pools and the client to something else than its
 // default; those of one kind of pool are added.
 var everything = []string{
-	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s",
+	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s",
 	"-sentinel-primary", "mymaster", "-standalone", "-lazy", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-suspect-after", "1s", "-stall-timeout", "2s", "-max-age", "1h",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
@@ -34,8 +34,7 @@ var leftOut = map[string]string{
 	"limit.Config.Observer": "the service's own, for /metrics",
 	"cluster.Config.Trace":  "the service's own, for /metrics",
 	"cluster.Config.Logger": "the service's own",
-	"cluster.Config.Zone":   "a limiter reads nothing from replicas",
-	"cluster.Config.ZoneOf": "the same",
+	"cluster.Config.Near":   "a limiter reads nothing from replicas",
 	"Dialer.Credentials":    "set by -password-file, in place of Username and Password",
 	"Dialer.TLS":            "has settings of its own, -tls and so on, with files",
 	"Dialer.MaxReply":       "the replies of a limiter are numbers",
@@ -50,7 +49,7 @@ func TestEveryFieldHasASetting(t *testing.T) {
 		"adaptive": {"-pool", "adaptive", "-pool-min", "2", "-pool-max", "4", "-pool-idle-timeout", "6s"},
 		"laned": {
 			"-pool", "laned", "-lanes", "2", "-lane-strategy", "round-robin", "-slow-lanes", "3",
-			"-max-in-flight", "99", "-max-dedicated", "11", "-pool-idle-timeout", "6s",
+			"-max-in-flight", "99", "-max-dedicated", "11",
 		},
 	} {
 		s, err := parse(append(flags, everything...), io.Discard)
@@ -169,7 +168,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-addrs", "a:1,b"}, `--addrs: address 2 = "b": want host:port`},
 		{[]string{"-pool", "elastic"}, "--pool"},
 		{[]string{"-pool", "fixed", "-lanes", "3"}, "--lanes needs --pool=laned, and it is fixed"},
-		{[]string{"-pool", "fixed", "-pool-idle-timeout", "3s"}, "--pool-idle-timeout needs --pool=adaptive or laned"},
+		{[]string{"-pool", "fixed", "-pool-idle-timeout", "3s"}, "--pool-idle-timeout needs --pool=adaptive"},
 		{[]string{"-pool-size", "3"}, "--pool-size needs --pool=fixed, and it is laned"},
 		{[]string{"-pool-max", "3"}, "--pool-max needs --pool=adaptive"},
 		{[]string{"-max-age=5ms"}, "MaxAge = 5ms: must be"},

@@ -4,6 +4,7 @@ package args
 import (
 	"encoding"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -42,26 +43,8 @@ func appendArg(b []byte, arg any) ([]byte, error) {
 		return resp.AppendBulkInt(b, int64(v)), nil
 	case int64:
 		return resp.AppendBulkInt(b, v), nil
-	case int32:
-		return resp.AppendBulkInt(b, int64(v)), nil
-	case int16:
-		return resp.AppendBulkInt(b, int64(v)), nil
-	case int8:
-		return resp.AppendBulkInt(b, int64(v)), nil
-	case uint:
-		return appendUint(b, uint64(v)), nil
-	case uint64:
-		return appendUint(b, v), nil
-	case uint32:
-		return appendUint(b, uint64(v)), nil
-	case uint16:
-		return appendUint(b, uint64(v)), nil
-	case uint8:
-		return appendUint(b, uint64(v)), nil
 	case float64:
 		return appendFloat(b, v, 64), nil
-	case float32:
-		return appendFloat(b, float64(v), 32), nil
 	case time.Duration:
 		return b, fmt.Errorf("%T: pass a number in the unit of the command", v)
 	case encoding.TextMarshaler:
@@ -69,12 +52,17 @@ func appendArg(b []byte, arg any) ([]byte, error) {
 	case encoding.BinaryMarshaler:
 		return appendMarshaled(b, arg, v.MarshalBinary)
 	}
+	if v := reflect.ValueOf(arg); v.IsValid() && v.Type().PkgPath() == "" { // no named type
+		switch {
+		case v.CanInt():
+			return resp.AppendBulkInt(b, v.Int()), nil
+		case v.CanUint():
+			return resp.AppendBulk(b, strconv.FormatUint(v.Uint(), 10)), nil
+		case v.CanFloat():
+			return appendFloat(b, v.Float(), v.Type().Bits()), nil
+		}
+	}
 	return b, fmt.Errorf("%T, which cannot be sent: pass strings, numbers, bools, []byte, or what implements encoding.TextMarshaler or encoding.BinaryMarshaler", arg)
-}
-
-func appendUint(b []byte, v uint64) []byte {
-	var text [20]byte
-	return resp.AppendBulk(b, strconv.AppendUint(text[:0], v, 10))
 }
 
 // appendFloat appends a number, or inf, -inf or nan.

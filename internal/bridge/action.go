@@ -7,7 +7,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -51,7 +50,7 @@ func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
 	if conn.err != nil || err == nil {
 		return conn.err
 	}
-	return withoutValues(err, &redislanes.DecodeError{Into: "what a radix.Pipeline holds"})
+	return withoutValues(err, &cause.DecodeError{Into: "what a radix.Pipeline holds"})
 }
 
 // An errorConn is a connection that remembers the last error on it.

@@ -8,43 +8,29 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Unmarshal decodes replies as radix does; nil discards
-// them, but for errors. An error of the server is a [SaidError]; any other error is a
-// [redislanes.DecodeError]. A radix.Pipeline keeps the server's errors to itself.
+// Unmarshal decodes replies as radix does; nil discards them, but for errors. An error of the server is
+// a [cause.SaidError]; any other error is a [redislanes.ErrDecode].
 func Unmarshal(replies []byte, into any) error {
-	_, kept, err := unmarshal(replies, into)
-	if kept {
-		return nil
-	}
+	_, err := Decode(replies, into)
 	return err
 }
 
-// Decode is [Unmarshal]. It also returns the number of the reply that the error is about. The error may be
-// one that a radix.Pipeline keeps to itself.
+// Decode is [Unmarshal]. It also returns the number of the reply that the error is about.
 func Decode(replies []byte, into any) (i int, err error) {
-	i, _, err = unmarshal(replies, into)
-	return i, err
-}
-
-// unmarshal is Unmarshal. It also returns the number of the reply that the error is about, and an
-// error that a radix.Pipeline has kept to itself.
-func unmarshal(replies []byte, into any) (i int, kept bool, err error) {
 	if into == nil {
-		i, err = firstError(replies)
-		return i, false, err
+		return firstError(replies)
 	}
 	c := codecs.Get().(*codec)
 	defer codecs.Put(c)
 	used, err := c.decode(replies, into)
 	if err != nil {
 		reply, i := replyAt(replies, used)
-		return i, false, withoutValues(err, decodeError(reply, i, into, err))
+		return i, withoutValues(err, decodeError(reply, i, into, err))
 	}
 	i, failed, said := failedIn(into)
 	switch {
@@ -53,7 +39,7 @@ func unmarshal(replies []byte, into any) (i int, kept bool, err error) {
 	case failed:
 		err = decodeError(nthReply(replies, i), i, into, errors.New("see radix.Pipeline"))
 	}
-	return i, said, err
+	return i, err
 }
 
 // firstError returns the first of the replies that is an error of the server, and its number.
@@ -68,10 +54,9 @@ func firstError(replies []byte) (i int, err error) {
 }
 
 // UnmarshalNamed is [Unmarshal] with the replies of a server to a request. Its error names
-// the command whose reply could not be decoded, or is the first error, also where a
-// radix.Pipeline keeps that to itself.
+// the command that it is about.
 func UnmarshalNamed(request, replies []byte, into any, addr string) error {
-	i, _, err := unmarshal(replies, into)
+	i, err := Decode(replies, into)
 	if err == nil {
 		return nil // no command is looked for
 	}
@@ -86,7 +71,7 @@ func UnmarshalNamed(request, replies []byte, into any, addr string) error {
 
 // withoutValues returns an error of radix's decoding without arguments and values: the
 // server's error if it is one, and otherwise failed, with err inside.
-func withoutValues(err error, failed *redislanes.DecodeError) error {
+func withoutValues(err error, failed *cause.DecodeError) error {
 	var simple resp3.SimpleError
 	var blob resp3.BlobError
 	switch {
@@ -99,8 +84,8 @@ func withoutValues(err error, failed *redislanes.DecodeError) error {
 	return failed
 }
 
-func decodeError(reply []byte, i int, into any, err error) *redislanes.DecodeError {
-	e := &redislanes.DecodeError{Into: receiverType(into, i), Index: i, Cause: err}
+func decodeError(reply []byte, i int, into any, err error) *cause.DecodeError {
+	e := &cause.DecodeError{Into: receiverType(into, i), Index: i, Cause: err}
 	if len(reply) > 0 {
 		e.Kind = reply[0]
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // TestAggregateIntoPointer: an array, a map or a set for a pointer that is nil made radix panic,
@@ -20,7 +20,7 @@ func TestAggregateIntoPointer(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{"*1\r\n+a\r\n", "*0\r\n", "%1\r\n+a\r\n+b\r\n", "~1\r\n+a\r\n", "*1\r\n-ERR inside\r\n"} {
 		var list *[]string
-		var failed *redislanes.DecodeError
+		var failed *cause.DecodeError
 		require.ErrorAs(t, Unmarshal([]byte(reply), &list), &failed, reply)
 		require.Equal(t, "**[]string", failed.Into)
 		require.Equal(t, reply[0], failed.Kind)
@@ -33,7 +33,7 @@ func TestAggregateIntoPointer(t *testing.T) {
 func TestAggregateInsidePointers(t *testing.T) {
 	t.Parallel()
 	const nested = "*2\r\n+0\r\n*1\r\n+key\r\n" // of SCAN
-	var failed *redislanes.DecodeError
+	var failed *cause.DecodeError
 	require.ErrorAs(t, Unmarshal([]byte(nested), new([]*string)), &failed)
 
 	var n int
@@ -107,7 +107,7 @@ func TestReceiversThatPanic(t *testing.T) {
 		"%1\r\n+Name\r\n+x\r\n":        new(struct{ status }),
 		"%1\r\n$1\r\na\r\n$1\r\nb\r\n": new(struct{ json.RawMessage }),
 	} {
-		var failed *redislanes.DecodeError
+		var failed *cause.DecodeError
 		require.ErrorAs(t, Unmarshal([]byte(reply), into), &failed, "%T", into)
 		require.ErrorAs(t, Perform(t.Context(), radix.Cmd(into, "HGETALL", "k"), replying{replies: reply}), &failed, "%T", into)
 	}

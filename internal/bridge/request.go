@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"iter"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -14,7 +13,7 @@ import (
 )
 
 // A Request is what one exchange of a radix action sends: whole commands,
-// encoded and judged once. Make it with [Encode]; it is not safe for concurrent
+// encoded and judged once, and again for each call of Encode. It is not safe for concurrent
 // use.
 type Request struct {
 	encoded []byte
@@ -26,18 +25,8 @@ type Request struct {
 	session transactions
 }
 
-// Encode encodes what radix would write to a connection. It returns an error if
-// that is not a sequence of whole commands; an empty radix.Pipeline has none.
-func Encode(marshal any) (*Request, error) {
-	r := new(Request)
-	if err := r.Encode(nil, marshal); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// Encode is the function of this name for a request that is used again. The commands
-// are in the memory of buf, as far as that suffices.
+// Encode encodes what radix would write to a connection, in the memory of buf as far as that suffices. It
+// returns an error if that is not a sequence of whole commands. An empty radix.Pipeline has none.
 func (r *Request) Encode(buf []byte, marshal any) error {
 	encoded, err := AppendRequest(buf[:0], marshal)
 	*r = Request{encoded: encoded, ends: r.ends[:0]}
@@ -47,8 +36,8 @@ func (r *Request) Encode(buf []byte, marshal any) error {
 	if _, err = wire.Commands(encoded, func(from, to int) { r.ends = append(r.ends, to) }); err != nil {
 		return err
 	}
-	for one := range r.Each() {
-		c := command.Of(one)
+	for i := range r.ends {
+		c := command.Of(r.command(i))
 		if err := wire.CheckName(c); err != nil {
 			return err
 		}
@@ -111,17 +100,10 @@ func (r *Request) Bounds(i int) (from, to int) {
 	return from, r.ends[i]
 }
 
-// Each yields every command.
-func (r *Request) Each() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		from := 0
-		for _, to := range r.ends {
-			if !yield(r.encoded[from:to]) {
-				return
-			}
-			from = to
-		}
-	}
+// command returns the i-th command.
+func (r *Request) command(i int) []byte {
+	from, to := r.Bounds(i)
+	return r.encoded[from:to]
 }
 
 // Way returns how all of the request may travel. Whole transactions, which leave their
@@ -144,8 +126,8 @@ func (r *Request) Refused() error {
 // says so of some commands by their names, whatever their arguments are (XREAD without
 // BLOCK): then only what the table tells of the commands counts.
 func (r *Request) Unshared() {
-	for encoded := range r.Each() {
-		if !radix.DefaultActionProperties(resp.CommandName(encoded)).CanShareConn {
+	for i := range r.ends {
+		if !radix.DefaultActionProperties(resp.CommandName(r.command(i))).CanShareConn {
 			return
 		}
 	}
@@ -178,8 +160,7 @@ func (r *Request) Exchange(ctx context.Context, to wire.Submitter, alone Aloner,
 	wire.RoundTrip(ctx, to, batch)
 	for i := range r.ends {
 		if _, err := batch.Reply(i); err != nil {
-			from, end := r.Bounds(i)
-			return AfterContext(wire.NameCommand(err, r.encoded[from:end], to.Address()))
+			return AfterContext(wire.NameCommand(err, r.command(i), to.Address()))
 		}
 	}
 	return UnmarshalNamed(r.encoded, batch.Replies(), into, to.Address())

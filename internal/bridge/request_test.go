@@ -42,8 +42,8 @@ func (c laneConn) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c laneConn) EncodeDecode(ctx context.Context, marshal, into any) error {
-	r, err := Encode(marshal)
-	if err != nil || r.Len() == 0 {
+	var r Request
+	if err := r.Encode(nil, marshal); err != nil || r.Len() == 0 {
 		return err
 	}
 	return r.Exchange(ctx, c, c.Alone, into)
@@ -104,21 +104,6 @@ func TestEvalScriptSendsTheScriptOnce(t *testing.T) {
 	require.NoError(t, l.Do(t.Context(), radix.Cmd(&stats, "INFO", "commandstats")))
 	assert.Contains(t, stats, "cmdstat_eval:calls=1,")
 	assert.Contains(t, stats, "cmdstat_evalsha:calls=3,")
-}
-
-func TestPipelineWithAnErrorReply(t *testing.T) {
-	server := servers.StartServer(t, servers.Options{})
-	l := dial(t, lanes.Dialer{}, server.Addrs()[0])
-	var before, after string
-	p := radix.NewPipeline()
-	p.Append(radix.Cmd(nil, "SET", "k", "text"))
-	p.Append(radix.Cmd(&before, "GET", "k"))
-	p.Append(radix.Cmd(nil, "INCR", "k"))
-	p.Append(radix.Cmd(&after, "GET", "k"))
-	err := l.Do(t.Context(), p)
-	var simple resp3.SimpleError
-	require.ErrorAs(t, err, &simple)
-	assert.Equal(t, []string{"text", "text"}, []string{before, after}, "the other commands have their replies")
 }
 
 // TestReceiverIsTheCallersAgain: under the race detector, a late reply does not reach the receiver of a

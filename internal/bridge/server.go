@@ -58,7 +58,7 @@ func (s Server) alone(ctx context.Context, use func(radix.Conn) error) error {
 		return err
 	}
 	defer conn.Return()
-	return use(Conn{conn})
+	return use(Conn{Dedicated: conn})
 }
 
 // A sharedConn is the server as a connection, for actions that do not care which of its connections
@@ -69,8 +69,8 @@ type sharedConn struct {
 }
 
 func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	r, err := Encode(marshal)
-	if err != nil || r.Len() == 0 {
+	var r Request
+	if err := r.Encode(nil, marshal); err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
 	if c.unshared {
@@ -83,7 +83,10 @@ func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 func (c sharedConn) Close() error { return nil }
 
 // A Conn is a dedicated connection as radix uses one. Close closes the connection.
-type Conn struct{ Dedicated }
+type Conn struct {
+	Dedicated
+	Failed func(error) // is told how each exchange has ended; may be nil
+}
 
 var _ radix.Conn = Conn{}
 
@@ -96,6 +99,14 @@ func (c Conn) Do(ctx context.Context, action radix.Action) error { return Perfor
 // EncodeDecode sends what marshal encodes, which must be whole commands, and decodes their replies
 // as [UnmarshalNamed] does; part of radix.Conn.
 func (c Conn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	err := c.exchange(ctx, marshal, unmarshalInto)
+	if c.Failed != nil {
+		c.Failed(err)
+	}
+	return err
+}
+
+func (c Conn) exchange(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := AppendRequest(nil, marshal)
 	if err != nil || len(request) == 0 {
 		return err
@@ -105,7 +116,7 @@ func (c Conn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) erro
 		return AfterContext(err)
 	}
 	err = UnmarshalNamed(request, replies, unmarshalInto, c.Address())
-	if refused := firstRefusal(request, replies, c.Address()); refused != nil && !errors.As(err, new(*redislanes.DecodeError)) {
+	if refused := firstRefusal(request, replies, c.Address()); refused != nil && !errors.Is(err, redislanes.ErrDecode) {
 		return refused
 	}
 	return err

@@ -1,6 +1,10 @@
 package command
 
-import "github.com/redislanes/redislanes/internal/resp"
+import (
+	"strings"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
 
 // A span says which arguments are keys, counted from the one after the name:
 // first, first+step, ... up to but not including end, and extra unless it is
@@ -65,13 +69,9 @@ func (c Command) span(args resp.Args) span {
 	case byStreams:
 		return streamKeys(args)
 	case bySortStore:
-		return sortKeys(args)
-	case byGeoStore:
-		return geoKeys(args)
-	case byMigrate:
-		return migrateKeys(args)
-	case byAlgorithm:
-		return algorithmKeys(args)
+		return storeKeys(args, 1, sortWords)
+	case byGeoStore: // "key member radius unit" at the least
+		return storeKeys(args, 4, geoWords)
 	}
 	return noKeys
 }
@@ -158,91 +158,26 @@ func streamKeys(args resp.Args) span {
 	return span{after, after + (args.Len()-after)/2, 1, -1}
 }
 
-var sortWords = []option{{"STORE", 1}, {"LIMIT", 2}, {"GET", 1}, {"BY", 1}}
+var (
+	sortWords = []option{{"STORE", 1}, {"LIMIT", 2}, {"GET", 1}, {"BY", 1}}
+	geoWords  = []option{{"STORE", 1}, {"STOREDIST", 1}}
+)
 
-// sortKeys: the key and the one after the last STORE.
-func sortKeys(args resp.Args) span {
+// storeKeys: the key and the one after the last STORE or STOREDIST. Options begin at the given place.
+func storeKeys(args resp.Args, options int, words []option) span {
 	n := args.Len()
 	keys := span{0, min(1, n), 1, -1}
-	args.Skip(1)
-	for i := 1; ; i++ {
+	args.Skip(options)
+	for i := options; ; i++ {
 		arg, ok := args.Next()
 		if !ok {
 			return keys
 		}
-		o, _ := match(arg, sortWords)
-		if o.name == "STORE" && i+1 < n {
+		o, _ := match(arg, words)
+		if strings.HasPrefix(o.name, "STORE") && i+1 < n {
 			keys.extra = i + 1
 		}
 		args.Skip(o.skipped)
 		i += o.skipped
 	}
-}
-
-// geoKeys: the key and the one after the last STORE or STOREDIST. Options
-// begin after "key member radius unit" at the earliest.
-func geoKeys(args resp.Args) span {
-	const options = 4
-	n := args.Len()
-	keys := span{0, min(1, n), 1, -1}
-	args.Skip(options)
-	for i := options; i < n-1; i++ {
-		arg, ok := args.Next()
-		if !ok {
-			break
-		}
-		if equalName(arg, "STORE") || equalName(arg, "STOREDIST") {
-			args.Skip(1)
-			i++
-			keys.extra = i
-		}
-	}
-	return keys
-}
-
-var migrateWords = []option{{"KEYS", 0}, {"AUTH", 1}, {"AUTH2", 2}}
-
-// migrateKeys: "host port key db timeout", or KEYS with the keys at the end if
-// the key is empty.
-func migrateKeys(args resp.Args) span {
-	const place = 2
-	n := args.Len()
-	args.Skip(place)
-	key, ok := args.Next()
-	if !ok {
-		return noKeys
-	}
-	one := span{place, place + 1, 1, -1}
-	if len(key) > 0 {
-		return one
-	}
-	const options = 5
-	args.Skip(options - place - 1)
-	for i := options; ; i++ {
-		arg, ok := args.Next()
-		if !ok {
-			return one
-		}
-		o, _ := match(arg, migrateWords)
-		if o.name == "KEYS" {
-			return span{i + 1, n, 1, -1}
-		}
-		args.Skip(o.skipped)
-		i += o.skipped
-	}
-}
-
-// algorithmKeys: "LCS [options] KEYS a b", or STRINGS with two texts.
-func algorithmKeys(args resp.Args) span {
-	n := args.Len()
-	for i := 0; i < n-2; i++ {
-		arg, ok := args.Next()
-		switch {
-		case !ok || equalName(arg, "STRINGS"):
-			return noKeys
-		case equalName(arg, "KEYS"):
-			return span{i + 1, i + 3, 1, -1}
-		}
-	}
-	return noKeys
 }

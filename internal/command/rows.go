@@ -68,6 +68,10 @@ var rows = []struct {
 	{form{byRange, 0, 1, 1, Blocking}, `BLMOVE BLMOVEM BRPOPLPUSH`},
 	{form{byRange, 1, -1, 1, 0}, `BITOP`},
 
+	// Their keys may be elsewhere, too: MOVED says so.
+	{form{byRange, 2, 2, 1, 0}, `MIGRATE`},
+	{form{byNone, 0, 0, 1, ReadOnly}, `STRALGO`},
+
 	// A number, then as many keys.
 	{form{byCount, 0, 0, 1, ReadOnly}, `SDIFFCARD SINTERCARD SUNIONCARD ZDIFF ZINTER ZINTERCARD ZUNION`},
 	{form{byCount, 0, 0, 1, 0}, `LMPOP ZMPOP`},
@@ -83,8 +87,6 @@ var rows = []struct {
 	{form{byStreams, 0, 0, 1, 0}, `XREADGROUP`},
 	{form{bySortStore, 0, 0, 1, 0}, `SORT`},
 	{form{byGeoStore, 0, 0, 1, 0}, `GEORADIUS GEORADIUSBYMEMBER`},
-	{form{byMigrate, 0, 0, 1, 0}, `MIGRATE`},
-	{form{byAlgorithm, 0, 0, 1, ReadOnly}, `STRALGO`},
 
 	// Subcommands with a key.
 	{form{byRange, 1, 1, 1, 0}, `

@@ -99,8 +99,6 @@ const (
 	byStreams                  // XREAD, XREADGROUP
 	bySortStore                // SORT
 	byGeoStore                 // GEORADIUS, GEORADIUSBYMEMBER
-	byMigrate                  // MIGRATE
-	byAlgorithm                // STRALGO
 )
 
 // slowness says when a command is slow by default.

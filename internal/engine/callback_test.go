@@ -34,10 +34,10 @@ func (r *rude) trace() *redislanes.Trace {
 		EndGroup:        func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { r.panics() },
 		PoolOpened:      func(*redislanes.PoolInfo) { r.panics() },
 		PoolClosed:      func(*redislanes.PoolInfo) { r.panics() },
-		Waited:          func(redislanes.WaitInfo) { r.panics() },
-		Dialed:          func(redislanes.DialInfo) { r.panics() },
-		ConnClosed:      func(redislanes.CloseInfo) { r.panics() },
-		TopologyChanged: func(redislanes.TopologyChange) { r.panics() },
+		Waited:          func(*redislanes.PoolInfo, time.Duration) { r.panics() },
+		Dialed:          func(*redislanes.PoolInfo, time.Duration, error) { r.panics() },
+		ConnClosed:      func(*redislanes.PoolInfo, string, error) { r.panics() },
+		TopologyChanged: func([]string, []string, int) { r.panics() },
 	}
 }
 

@@ -155,7 +155,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 // error all the same (errorOf).
 func (r *receiver) receive(of *Request, decode Decode) {
 	if raw := of.Raw(r.command); raw != nil {
-		if r.err = decode(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
+		if r.err = decode(raw, r.into); errors.Is(r.err, redislanes.ErrDecode) {
 			r.err = of.Undecodable(r.command, r.err)
 		}
 	}

@@ -27,7 +27,6 @@ type Config struct {
 	RetryWindow  time.Duration
 	Slow         Overrides
 	Source       source.Source // default: a cluster, by the Dialer
-	Standalone   bool
 	Lazy         bool
 	Trace        *redislanes.Trace
 	Logger       *slog.Logger

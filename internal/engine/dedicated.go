@@ -24,7 +24,7 @@ func (c *Client) WithConn(ctx context.Context, slot int32, how How, use func(con
 	if !c.tracer.asked {
 		return d.perform(ctx, use)
 	}
-	began, start := c.tracer.now(), redislanes.RequestStart{Dedicated: true, Names: &d}
+	began, start := c.tracer.now(), redislanes.RequestStart{Dedicated: true, Command: unnamed}
 	seen := c.tracer.beginRequest(ctx, start)
 	err = errActionPanicked
 	defer func() {
@@ -40,6 +40,9 @@ func (c *Client) WithConn(ctx context.Context, slot int32, how How, use func(con
 // panic itself.
 var errActionPanicked = errors.New("redislanes: the action panicked")
 
+// unnamed is the name of commands that nobody knows before they are sent.
+var unnamed = requestName{new(Request)}
+
 // A dedication gets a connection for one user.
 type dedication struct {
 	client  *Client
@@ -51,9 +54,6 @@ type dedication struct {
 	replica *node          // whose pool it is; nil: a primary's
 	avoid   []*node        // replicas that have not answered
 }
-
-// CommandName is for traces: nobody knows which commands will be sent.
-func (d *dedication) CommandName() string { return "" }
 
 func (d *dedication) addr() string {
 	if d.to == nil {

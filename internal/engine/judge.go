@@ -201,12 +201,12 @@ func saysNothing(err error) bool {
 	if said, answered := cause.SaidIn(err); answered && wire.Refusal(err) == nil {
 		return !hintsAt([]byte(said))
 	}
-	for _, own := range [...]error{context.Canceled, redislanes.ErrExhausted, redislanes.ErrShared, cause.ErrReturned} {
+	for _, own := range [...]error{context.Canceled, redislanes.ErrExhausted, redislanes.ErrShared, redislanes.ErrDecode, cause.ErrReturned} {
 		if errors.Is(err, own) {
 			return true
 		}
 	}
-	return errors.As(err, new(*redislanes.DecodeError))
+	return false
 }
 
 // hintsAt reports whether a server's error is about more than the command: it, or another

@@ -36,7 +36,7 @@ type observation struct {
 func (t *tracer) observe(ctx context.Context, r *Request) {
 	now := t.now()
 	o := &r.observed
-	*o = observation{tracer: t, sent: now, began: now, start: redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Names: r}}
+	*o = observation{tracer: t, sent: now, began: now, start: redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Command: requestName{r}}}
 	o.ctx = t.beginRequest(ctx, o.start)
 }
 
@@ -166,7 +166,7 @@ func (o *observation) begin(r *Request, trips []*trip) {
 		t.told, t.of = true, r
 		t.start = redislanes.GroupStart{
 			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.attempt, Groups: o.groups,
-			Retried: retried, Redirected: redirected, Names: t,
+			Retried: retried, Redirected: redirected, Command: tripName{t},
 		}
 		t.observed = begin(o.tracer, "Trace.BeginGroup", trace.BeginGroup, o.ctx, t.start)
 	}
@@ -203,9 +203,7 @@ func (t *trip) info() redislanes.GroupInfo {
 			became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
 		}
 	}
-	return redislanes.GroupInfo{
-		Took: t.Took(), Bytes: t.ReplySize(), Outcome: became.worst(), Failed: became.failed, Code: became.code, Err: became.err,
-	}
+	return redislanes.GroupInfo{Took: t.Took(), Outcome: became.worst(), Code: became.code, Err: became.err}
 }
 
 // failed notes the error of an action that has a connection to itself, which fails as a
@@ -290,8 +288,10 @@ func (c *Client) tellPool(info *redislanes.PoolInfo, opened bool) *redislanes.Po
 // Names of commands for traces. They are looked up when a trace asks for
 // them, since most do not.
 
-// CommandName returns the name of the request's commands, "" if they have several.
-func (r *Request) CommandName() string {
+// A requestName is the name of a request's commands, "" if they have several.
+type requestName struct{ *Request }
+
+func (r requestName) String() string {
 	var n naming
 	commands := r.bounds
 	if len(r.parts) > 0 {
@@ -303,8 +303,10 @@ func (r *Request) CommandName() string {
 	return n.name()
 }
 
-// CommandName returns the name of the group's commands, "" if they have several.
-func (t *trip) CommandName() string {
+// A tripName is the name of a group's commands, "" if they have several.
+type tripName struct{ *trip }
+
+func (t tripName) String() string {
 	if t.of == nil {
 		return "" // asked too late
 	}

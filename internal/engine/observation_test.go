@@ -19,12 +19,18 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
+// A topologyChange is what Trace.TopologyChanged is told.
+type topologyChange struct {
+	joined, left []string
+	moved        int
+}
+
 // A listener remembers the requests and groups that it is told of, which its contexts
 // lead to.
 type listener struct {
 	mu      sync.Mutex
 	traced  []*tracedRequest
-	changes []redislanes.TopologyChange
+	changes []topologyChange
 }
 
 type tracedRequest struct {
@@ -49,10 +55,10 @@ type (
 func (w *listener) trace() *redislanes.Trace {
 	return &redislanes.Trace{
 		BeginRequest: w.beginRequest, EndRequest: w.endRequest, BeginGroup: w.beginGroup, EndGroup: w.endGroup,
-		TopologyChanged: func(c redislanes.TopologyChange) {
+		TopologyChanged: func(joined, left []string, moved int) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.changes = append(w.changes, c)
+			w.changes = append(w.changes, topologyChange{joined, left, moved})
 		},
 	}
 }
@@ -60,7 +66,7 @@ func (w *listener) trace() *redislanes.Trace {
 func (w *listener) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &tracedRequest{start: s, command: s.Command()}
+	r := &tracedRequest{start: s, command: s.Command.String()}
 	w.traced = append(w.traced, r)
 	return context.WithValue(ctx, requestKey{}, r)
 }
@@ -91,7 +97,7 @@ func (w *listener) last(t *testing.T) tracedRequest {
 func (w *listener) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g := &tracedGroup{addr: s.Pool.Addr, start: s, command: s.Command()}
+	g := &tracedGroup{addr: s.Pool.Addr, start: s, command: s.Command.String()}
 	r := ctx.Value(requestKey{}).(*tracedRequest)
 	r.groups = append(r.groups, g)
 	return context.WithValue(ctx, groupKey{}, g)
@@ -137,21 +143,19 @@ func TestGroupsAreTold(t *testing.T) {
 			require.Equal(t, "INCRBY", got.command)
 			require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 12, Trips: 3, Outcome: "ok"}, *got.info)
 			require.Len(t, got.groups, 3)
-			commands, replies := 0, 0
+			commands := 0
 			for _, g := range got.groups {
 				require.Equal(t, "INCRBY", g.command)
 				require.Equal(t, 1, g.start.Attempt)
 				require.Equal(t, 3, g.start.Groups)
 				require.Positive(t, g.info.Took)
 				require.LessOrEqual(t, g.info.Took, got.info.Took)
-				require.Equal(t, redislanes.GroupInfo{Took: g.info.Took, Bytes: g.info.Bytes, Outcome: "ok"}, *g.info)
+				require.Equal(t, redislanes.GroupInfo{Took: g.info.Took, Outcome: "ok"}, *g.info)
 				commands += g.start.Commands
 				bytes -= g.start.Bytes
-				replies += g.info.Bytes
 			}
 			require.Equal(t, 12, commands)
 			require.Zero(t, bytes, "of all commands")
-			require.GreaterOrEqual(t, replies, 12*len(":1\r\n"))
 		})
 	}
 }
@@ -177,7 +181,6 @@ func TestRedirectedGroupsAreTold(t *testing.T) {
 	require.Equal(t, 1, got.groups[1].start.Redirected)
 	require.Equal(t, 2, got.groups[1].start.Attempt)
 	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
-	require.Zero(t, got.groups[1].info.Failed)
 
 	left := 2
 	e.Inject(1-from, func(cmd string, _ []string) string {
@@ -218,7 +221,6 @@ func TestSilentNodeIsTold(t *testing.T) {
 	slices.SortFunc(got.groups, func(a, b *tracedGroup) int { return cmp.Compare(a.info.Outcome, b.info.Outcome) })
 	require.Equal(t, "ok", got.groups[0].info.Outcome)
 	require.Equal(t, silent.Addr(), got.groups[1].addr)
-	require.Equal(t, got.groups[1].start.Commands, got.groups[1].info.Failed)
 	require.Less(t, got.groups[0].info.Took, got.groups[1].info.Took)
 }
 
@@ -240,7 +242,7 @@ func TestDedicatedAreTold(t *testing.T) {
 	require.NoError(t, client.WithConn(ctx, int32(slots.Of(key)), How{}, func(*nodepool.Dedicated) error { return nil }))
 	got = w.last(t)
 	require.Empty(t, got.command, "it may send several")
-	require.Equal(t, redislanes.RequestStart{Dedicated: true, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestStart{Dedicated: true, Command: got.start.Command}, got.start)
 	require.Empty(t, got.groups)
 
 	from := e.Owner(slots.Of(key))
@@ -291,7 +293,7 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	require.NoError(t, at(ctx, false, []string{"SET", "a", "text"}))
 	got := w.last(t)
 	require.Equal(t, "SET", got.command)
-	require.Equal(t, redislanes.RequestStart{Commands: 1, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestStart{Commands: 1, Command: got.start.Command}, got.start)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[0], Outcome: "ok"}, *got.info)
 	require.Positive(t, got.info.Took)
 
@@ -310,7 +312,7 @@ func TestNodesRequestsAreTold(t *testing.T) {
 
 	require.NoError(t, at(ctx, true, []string{"MULTI"}, []string{"SET", "a", "1"}, []string{"EXEC"}))
 	got = w.last(t)
-	require.Equal(t, redislanes.RequestStart{Commands: 3, Dedicated: true, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestStart{Commands: 3, Dedicated: true, Command: got.start.Command}, got.start)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 3, Trips: 1, Outcome: "ok", Addr: e.Addrs()[0]}, *got.info)
 
 	ended, cancel := context.WithCancel(ctx)
@@ -330,7 +332,7 @@ func TestNamesOfCommands(t *testing.T) {
 		for _, c := range commands {
 			r.Commit(resp.AppendCommand(r.Buffer(), c[0], c[1:]...), slots.NoKey)
 		}
-		return r.CommandName()
+		return requestName{&r}.String()
 	}
 	require.Equal(t, "GET", name([]string{"get", "a"}, []string{"GET", "b"}))
 	require.Empty(t, name([]string{"GET", "a"}, []string{"SET", "a", "b"}, []string{"GET", "a"}))

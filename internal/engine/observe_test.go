@@ -47,7 +47,7 @@ func (w *witness) trace() *redislanes.Trace {
 				w.pools[*p]++
 			})
 		},
-		Waited: func(redislanes.WaitInfo) { w.note(func() { w.waits++ }) },
+		Waited: func(*redislanes.PoolInfo, time.Duration) { w.note(func() { w.waits++ }) },
 		PoolClosed: func(p *redislanes.PoolInfo) {
 			w.note(func() {
 				if w.pools[*p]--; w.pools[*p] == 0 {
@@ -71,7 +71,7 @@ func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *ato
 // connections only.
 func TestNoTraceNoClock(t *testing.T) {
 	t.Parallel()
-	for _, trace := range []*redislanes.Trace{nil, {Dialed: func(redislanes.DialInfo) {}}} {
+	for _, trace := range []*redislanes.Trace{nil, {Dialed: func(*redislanes.PoolInfo, time.Duration, error) {}}} {
 		client, readings := watchedClient(t, redistest.StartEmulated(t, 1), Config{Trace: trace})
 		for range 10 {
 			require.NoError(t, client.do(servers.Within(t, 10*time.Second), "INCRBY", "hits", "1"))

@@ -159,17 +159,17 @@ func (r *refresher) noteRefreshed(err error) {
 func (r *refresher) noteChanges() {
 	c, before := r.client, r.shown
 	r.shown = c.topology.Load()
-	change := slots.Diff(before, r.shown)
-	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
+	joined, left, moved := slots.Diff(before, r.shown)
+	if moved == 0 && len(joined)+len(left) == 0 {
 		return
 	}
 	if t := c.cfg.Trace; t != nil && t.TopologyChanged != nil {
-		c.log.Call("Trace.TopologyChanged", func() { t.TopologyChanged(change) })
+		c.log.Call("Trace.TopologyChanged", func() { t.TopologyChanged(joined, left, moved) })
 	}
 	if before == nil {
 		return // the first map is no news
 	}
-	if r.moved += change.Moved; r.moved == 0 {
+	if r.moved += moved; r.moved == 0 {
 		return
 	}
 	if _, due := r.told.Due(time.Now()); due {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -130,11 +129,10 @@ func (r *Request) Reset() {
 	r.execution.call.Begin(0)
 }
 
-// String describes the Request by its number of commands.
-func (r *Request) String() string { return fmt.Sprintf("engine.Request{%d commands}", r.Len()) }
-
-// Format prints String for every verb: fmt would print the commands.
-func (r *Request) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+// Format describes the Request by its number of commands for every verb: fmt would print the commands.
+func (r *Request) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "engine.Request{%d commands}", r.Len())
+}
 
 // Len returns the number of commands.
 func (r *Request) Len() int { return len(r.bounds) }

@@ -23,7 +23,7 @@ func TestTopologyIsTold(t *testing.T) {
 	addrs := e.Addrs()
 	sorted := slices.Sorted(slices.Values(addrs))
 	ctx := servers.Within(t, 10*time.Second)
-	next := func() redislanes.TopologyChange {
+	next := func() topologyChange {
 		require.NoError(t, client.Sync(ctx))
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -33,18 +33,18 @@ func TestTopologyIsTold(t *testing.T) {
 		return c
 	}
 	first := next()
-	require.Equal(t, sorted, first.Joined)
-	require.Equal(t, slots.Count, first.Moved)
+	require.Equal(t, sorted, first.joined)
+	require.Equal(t, slots.Count, first.moved)
 	slot := slots.Of("moves")
 	owner := e.Owner(slot)
 	e.Move(slot, 1-owner)
-	require.Equal(t, redislanes.TopologyChange{Moved: 1}, next())
+	require.Equal(t, topologyChange{moved: 1}, next())
 	for slot := range uint16(slots.Count) {
 		e.Move(slot, 0)
 	}
 	last := next()
-	require.Equal(t, []string{addrs[1]}, last.Left)
-	require.Empty(t, last.Joined)
+	require.Equal(t, []string{addrs[1]}, last.left)
+	require.Empty(t, last.joined)
 	require.NoError(t, client.Sync(ctx))
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,20 +62,20 @@ type connLog struct {
 
 func (l *connLog) trace() *redislanes.Trace {
 	return &redislanes.Trace{
-		Dialed: func(d redislanes.DialInfo) {
+		Dialed: func(_ *redislanes.PoolInfo, _ time.Duration, err error) {
 			l.note(func() {
-				if d.Err == nil {
+				if err == nil {
 					l.dialed++
 				} else {
 					l.failed++
 				}
 			})
 		},
-		ConnClosed: func(c redislanes.CloseInfo) {
-			if c.Err == nil || c.Pool == nil {
+		ConnClosed: func(p *redislanes.PoolInfo, reason string, err error) {
+			if err == nil || p == nil {
 				panic("a connection without a life, a reason or a pool")
 			}
-			l.note(func() { l.closed[c.Reason]++ })
+			l.note(func() { l.closed[reason]++ })
 		},
 	}
 }

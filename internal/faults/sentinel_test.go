@@ -27,7 +27,7 @@ func TestSentinelFailover(t *testing.T) {
 	const callers, patience = 10, 60 * time.Second
 	real := servers.StartWithSentinels(t, servers.Options{Replicas: 2})
 	ctx := servers.Within(t, patience)
-	client := open(t, cluster.Config{Sentinel: &cluster.Sentinel{Primary: servers.PrimaryName},
+	client := open(t, cluster.Config{Sentinel: servers.PrimaryName,
 		Pool: pool.Laned{}, RetryWindow: patience}, real.SentinelAddrs()[:1])
 	old, err := real.WaitWatched(ctx)
 	require.NoError(t, err)
@@ -75,9 +75,9 @@ func TestStaleSentinel(t *testing.T) {
 		require.NoError(t, n.Do(ctx, &radix.Maybe{Rcv: &value}, "GET", "k"))
 		return value
 	}
-	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: servers.PrimaryName}}
+	config := cluster.Config{Sentinel: servers.PrimaryName}
 	config.Dialer.Password = password
-	config.Sentinel.Dialer.Username, config.Sentinel.Dialer.Password = "client", password
+	config.SentinelDialer.Username, config.SentinelDialer.Password = "client", password
 	for _, seeds := range [][]string{real.SentinelAddrs(), real.SentinelAddrs()[:1]} {
 		client := open(t, config, seeds)
 		began, before := time.Now(), 0
@@ -161,9 +161,8 @@ func TestSentinelSettings(t *testing.T) {
 	const password = "canary-password"
 	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1, Password: password})
 	ctx := servers.Within(t, 30*time.Second)
-	right := cluster.Sentinel{Primary: servers.PrimaryName}
-	right.Dialer.Password = password
-	config := cluster.Config{Sentinel: &right}
+	config := cluster.Config{Sentinel: servers.PrimaryName}
+	config.SentinelDialer.Password = password
 	config.Dialer.Password = password
 	config.Dialer.Database = 3
 	client := open(t, config, real.SentinelAddrs())
@@ -186,13 +185,13 @@ func TestSentinelSettings(t *testing.T) {
 		addrs  []string
 		says   []string
 	}{
-		"another name": {func(c *cluster.Config) { c.Sentinel = &cluster.Sentinel{Primary: "other", Dialer: right.Dialer} },
+		"another name": {func(c *cluster.Config) { c.Sentinel = "other" },
 			real.SentinelAddrs(), []string{`no primary by the name "other"`}},
-		"no password": {func(c *cluster.Config) { c.Sentinel = &cluster.Sentinel{Primary: servers.PrimaryName} },
-			real.SentinelAddrs(), []string{"NOAUTH", "Config.Sentinel.Dialer.Password"}},
+		"no password": {func(c *cluster.Config) { c.SentinelDialer.Password = "" },
+			real.SentinelAddrs(), []string{"NOAUTH", "Config.SentinelDialer.Password"}},
 		"no Sentinels":    {func(*cluster.Config) {}, real.Addrs(), []string{"give the addresses of Sentinels"}},
-		"not asked as it": {func(c *cluster.Config) { c.Sentinel = nil; c.Dialer.Database = 0 }, real.SentinelAddrs(), []string{"set Config.Sentinel"}},
-		"nor over RESP3":  {func(c *cluster.Config) { c.Sentinel = nil; c.Dialer.Database = 0; c.Dialer.Protocol = 3 }, real.SentinelAddrs(), []string{"set Config.Sentinel"}},
+		"not asked as it": {func(c *cluster.Config) { c.Sentinel = ""; c.Dialer.Database = 0 }, real.SentinelAddrs(), []string{"set Config.Sentinel"}},
+		"nor over RESP3":  {func(c *cluster.Config) { c.Sentinel = ""; c.Dialer.Database = 0; c.Dialer.Protocol = 3 }, real.SentinelAddrs(), []string{"set Config.Sentinel"}},
 		"many databases":  {func(c *cluster.Config) { c.Dialer.Database = 1 << 20 }, real.SentinelAddrs(), []string{"SELECT"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,12 +217,12 @@ func TestSentinelOverTLS(t *testing.T) {
 	ctx := servers.Within(t, 60*time.Second)
 	config := cluster.Config{RetryWindow: time.Minute}
 	config.Dialer.TLS = real.TLSConfig()
-	config.Sentinel = &cluster.Sentinel{Primary: servers.PrimaryName}
+	config.Sentinel = servers.PrimaryName
 	_, err := config.New(servers.Within(t, 10*time.Second), real.SentinelAddrs()[:1])
 	var unreachable *cause.Unreachable
 	require.ErrorAs(t, err, &unreachable, "the Sentinel's dialer has no TLS of its own")
 
-	config.Sentinel.Dialer.TLS = real.TLSConfig()
+	config.SentinelDialer.TLS = real.TLSConfig()
 	client := open(t, config, real.SentinelAddrs())
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "here", "1")))
 	old, err := real.WaitWatched(ctx)

@@ -44,7 +44,7 @@ var outcomes = []promise{
 		{fault: "a command that waits for data is taken for a silent server", at: "internal/nodepool.member.waitsLocked",
 			by: instead("m.state != dedicated || !m.mayBeQuiet()", "true"), test: "./cluster TestUsersOfConnectionsTakeTheirTime"},
 		{fault: "the kernel waits for an acknowledgement for a quarter of an hour", at: "internal/wire.WithDefaults",
-			by: instead("Control: limitUnacknowledged(d.WriteTimeout)", ""), test: "./internal/wire TestUnacknowledgedBytesAreLimited"},
+			by: instead("Control: limitUnacknowledged(d.Timeout)", ""), test: "./internal/wire TestUnacknowledgedBytesAreLimited"},
 		{fault: "a write has the deadline of one that has waited", at: "internal/wire.Lane.writeBlocking",
 			by: drop("_ = l.conn.SetWriteDeadline(time.Time{})"), test: "./internal/wire TestWriteDeadlineIsTakenBack"},
 		{fault: "memory is written after the caller has left", at: "internal/wire.Lane.abandon",

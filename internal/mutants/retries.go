@@ -92,7 +92,7 @@ var retries = []promise{
 		{fault: "the primary is read from while another replica is up", at: "internal/slots.isReadable",
 			by: instead("!slices.Contains(avoid, n)", "len(avoid) == 0"), test: "./cluster TestAnotherReplicaBeforeThePrimary"},
 		{fault: "replicas in other zones are read from first", at: "internal/source.Nodes.place",
-			by: instead("n.Zone == n.zoneOf(f.NodeAddr)", "n.Zone != n.zoneOf(f.NodeAddr)"), test: "./cluster TestZones"},
+			by: instead("n.Near(f.Addr, node.Zone)", "!n.Near(f.Addr, node.Zone)"), test: "./cluster TestZones"},
 		{fault: "a replica is asked for a command that writes", at: "internal/engine.execution.placeOnReplicas",
 			by: drop("r.noteWritten()"), test: "./cluster TestWritesBesideReads"},
 		{fault: "scripts and PUBLISH go to replicas", at: "internal/engine.Request.noteWritten",

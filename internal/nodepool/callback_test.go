@@ -120,7 +120,7 @@ func TestPanickingCallbacks(t *testing.T) {
 			return nil
 		}, true},
 		"Trace.Waited": {func(_ *lanes.Dialer, o *Options) slog.Handler {
-			*o = hearing(func(redislanes.WaitInfo) { maybe() })
+			*o = hearing(func(*redislanes.PoolInfo, time.Duration) { maybe() })
 			return nil
 		}, false},
 		"Logger": {func(*lanes.Dialer, *Options) slog.Handler { return rudeLog{maybe} }, false},
@@ -186,7 +186,7 @@ func TestPanickingAction(t *testing.T) {
 					if i < 3 {
 						require.PanicsWithValue(t, "boom", func() { _ = w.Do(t.Context(), action) })
 					} else {
-						require.ErrorAs(t, w.Do(t.Context(), action), new(*redislanes.DecodeError))
+						require.ErrorIs(t, w.Do(t.Context(), action), redislanes.ErrDecode)
 					}
 					require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 					conn, err := w.Dedicate(t.Context())
@@ -287,7 +287,7 @@ func TestSlowWaitedHoldsNobodyUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, Fixed{Size: 1, Options: hearing(func(redislanes.WaitInfo) { time.Sleep(time.Second) })}, time.Millisecond)
+				w := newWorld(t, Fixed{Size: 1, Options: hearing(func(*redislanes.PoolInfo, time.Duration) { time.Sleep(time.Second) })}, time.Millisecond)
 				conn, err := w.Dedicate(t.Context())
 				require.NoError(t, err)
 				time.Sleep(2 * time.Second) // it was told of the first dial

@@ -154,7 +154,7 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Node, error)
 }
 
 // hearing returns options with a trace that is told of waits.
-func hearing(told func(redislanes.WaitInfo)) Options {
+func hearing(told func(*redislanes.PoolInfo, time.Duration)) Options {
 	return Options{Trace: &redislanes.Trace{Waited: told}}
 }
 

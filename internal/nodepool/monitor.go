@@ -87,7 +87,7 @@ func (p *Pool) noteLocked(line guard.Line, values ...any) {
 // tellWaitedLocked tells of a wait that has ended.
 func (p *Pool) tellWaitedLocked(took time.Duration) {
 	if p.Trace != nil && p.Trace.Waited != nil {
-		p.callLocked("Trace.Waited", func() { p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: took}) })
+		p.callLocked("Trace.Waited", func() { p.Trace.Waited(p.Traced, took) })
 	}
 }
 
@@ -99,15 +99,14 @@ func (p *Pool) callLocked(name string, call func()) {
 // tellDialedLocked tells of an attempt to connect.
 func (p *Pool) tellDialedLocked(took time.Duration, err error) {
 	if p.Trace != nil && p.Trace.Dialed != nil {
-		p.callLocked("Trace.Dialed", func() { p.Trace.Dialed(redislanes.DialInfo{Pool: p.Traced, Took: took, Err: err}) })
+		p.callLocked("Trace.Dialed", func() { p.Trace.Dialed(p.Traced, took, err) })
 	}
 }
 
 // tellClosedLocked tells of a connection that has ended because of err.
 func (p *Pool) tellClosedLocked(err error) {
 	if p.Trace != nil && p.Trace.ConnClosed != nil {
-		info := redislanes.CloseInfo{Pool: p.Traced, Reason: closeReason(err), Err: err}
-		p.callLocked("Trace.ConnClosed", func() { p.Trace.ConnClosed(info) })
+		p.callLocked("Trace.ConnClosed", func() { p.Trace.ConnClosed(p.Traced, closeReason(err), err) })
 	}
 }
 

@@ -3,7 +3,6 @@ package nodepool
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -46,7 +45,7 @@ type server struct {
 // dialled, and a server that cannot be reached, fail the batches and not NewFor. The logger
 // may be nil.
 func NewFor(s Settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) (*Node, error) {
-	if err := d.Validate(); err != nil {
+	if err := wire.CheckDialer(d); err != nil {
 		return nil, err
 	}
 	to := &server{addr: addr, dialer: wire.Sealed(d), purpose: purpose, log: guard.NewLog(log)}
@@ -223,9 +222,6 @@ func (n *Node) Stats() redislanes.PoolStats {
 	return s
 }
 
-// ErrorCodes is that of package pool.
-func ErrorCodes() []string { return wire.ErrorCodes() }
-
 // addStats adds those of the dedicated connections to those of the main pool.
 func addStats(s *redislanes.PoolStats, l redislanes.PoolStats) {
 	s.Open += l.Open
@@ -244,8 +240,8 @@ func addStats(s *redislanes.PoolStats, l redislanes.PoolStats) {
 	}
 }
 
-// String describes the node as the pool that a user knows.
-func (n *Node) String() string { return "pool.Pool{" + n.main.Kind + ", " + n.addr + "}" }
-
-// Format prints String for every verb: fmt would read fields that are changing.
-func (n *Node) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, n.String()) }
+// Format describes the node for every verb, as the pool that a user knows: fmt would read fields that are
+// changing.
+func (n *Node) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "pool.Pool{%s, %s}", n.main.Kind, n.addr)
+}

@@ -24,13 +24,13 @@ type waitLog struct {
 	waits []time.Duration
 }
 
-func (w *waitLog) add(wait redislanes.WaitInfo) {
+func (w *waitLog) add(_ *redislanes.PoolInfo, took time.Duration) {
 	if p := w.pool.Load(); p != nil {
 		_ = p.figures()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waits = append(w.waits, wait.Took)
+	w.waits = append(w.waits, took)
 }
 
 func (w *waitLog) total() (n int, sum time.Duration) {
@@ -104,15 +104,15 @@ func TestWaitedIsToldOfEveryEnd(t *testing.T) {
 func TestTraceKnowsThePool(t *testing.T) {
 	t.Parallel()
 	info := &redislanes.PoolInfo{Addr: "a:1"}
-	var told []redislanes.WaitInfo
-	s := hearing(func(w redislanes.WaitInfo) { told = append(told, w) })
+	var by *redislanes.PoolInfo
+	s := hearing(func(p *redislanes.PoolInfo, _ time.Duration) { by = p })
 	s.Kind, s.Traced = KindFixed, info
 	p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
 	require.NoError(t, err)
 	p.main.mu.Lock()
 	p.main.queue.tell(time.Second)
 	p.main.mu.Unlock()
-	require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
+	require.Same(t, info, by)
 	require.Same(t, info, p.Info())
 	require.Equal(t, DefaultSize, p.main.Max)
 	require.NoError(t, p.Close())

@@ -28,7 +28,7 @@ func (u *user) addrMap(addr string) string {
 }
 
 func (u *user) trace() *redislanes.Trace {
-	return &redislanes.Trace{TopologyChanged: func(redislanes.TopologyChange) {
+	return &redislanes.Trace{TopologyChanged: func([]string, []string, int) {
 		if u.client.Load() != nil {
 			u.moved()
 		}

@@ -124,7 +124,7 @@ func (a *attempt) transaction() {
 		return
 	}
 	a.fail(err)
-	undecodable := errors.As(err, new(*redislanes.DecodeError)) // a command in it failed
+	undecodable := errors.Is(err, redislanes.ErrDecode) // a command in it failed
 	for i := range a.Commands {
 		if sent && undecodable {
 			a.Commands[i].Outcome = Unknown

@@ -56,12 +56,7 @@ func (w *world) reachedSentinels() (addrs []string) {
 // useSentinels makes the client ask them.
 func (w *world) useSentinels(c *cluster.Config) {
 	if w.settings.Sentinels {
-		c.Sentinel = &cluster.Sentinel{
-			Primary: model.SentinelPrimary,
-			Dialer: lanes.Dialer{
-				NetDial: c.Dialer.NetDial, Timeout: c.Dialer.Timeout,
-			},
-		}
+		c.Sentinel, c.SentinelDialer = model.SentinelPrimary, lanes.Dialer{NetDial: c.Dialer.NetDial, Timeout: c.Dialer.Timeout}
 	}
 }
 

@@ -82,7 +82,7 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string) {
 		return pool.Adaptive{Min: least, Max: most, IdleTimeout: oneOf(r, 0, time.Second), Options: o}, ""
 	}
 	l := pool.Laned{
-		Lanes: oneOf(r, 1, 1, 2, 4), MaxDedicated: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
+		Lanes: oneOf(r, 1, 1, 2, 4), MaxDedicated: oneOf(r, 2, 4, 8),
 		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), Options: o,
 	}
 	if chance(r, 4) {
@@ -109,7 +109,6 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
 	s.Config.Dialer.ClientName = oneOf(r, "", "limiter")
 	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
-	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
 }
 
 func (s *Settings) describe() string {
@@ -121,6 +120,6 @@ func (s *Settings) describe() string {
 	said := *s
 	said.Config, said.Limiter, said.Terms = cluster.Config{}, limit.Config{}, Terms{}
 	c := &s.Config
-	return fmt.Sprintf("%+v\nRetryWindow %v, RefreshEvery %v, Slow %v, Protocol %d, Timeout %v, WriteTimeout %v\n%T%+v",
-		said, c.RetryWindow, c.RefreshEvery, c.Slow, c.Dialer.Protocol, c.Dialer.Timeout, c.Dialer.WriteTimeout, p, p)
+	return fmt.Sprintf("%+v\nRetryWindow %v, RefreshEvery %v, Slow %v, Protocol %d, Timeout %v\n%T%+v",
+		said, c.RetryWindow, c.RefreshEvery, c.Slow, c.Dialer.Protocol, c.Dialer.Timeout, p, p)
 }

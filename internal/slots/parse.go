@@ -27,7 +27,7 @@ type NodeAddr struct {
 	Addr    string
 	ID      string
 	Zone    string // its availability zone, as servers tell it; "" if they do not
-	Near    bool   // that, or the one of Config.ZoneOf, is the client's
+	Near    bool   // it is near by Config.Near
 	Dialled bool   // the server did not tell the host: it is the one that was asked
 }
 

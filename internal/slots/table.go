@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 )
 
@@ -269,17 +268,18 @@ func (t *Table[N]) sortReplicas(near map[N]bool) {
 	}
 }
 
-// Diff returns what has changed from before to after. A nil table has no nodes.
-func Diff[N Node](before, after *Table[N]) redislanes.TopologyChange {
+// Diff returns the addresses of the nodes that have joined and left, and how many slots have moved, from
+// before to after. A nil table has no nodes.
+func Diff[N Node](before, after *Table[N]) (joined, left []string, moved int) {
 	if before == nil {
 		before = NewTable[N](nil, nil)
 	}
 	was, is := before.All(), after.All()
-	return redislanes.TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Moved: moved(before, after)}
+	return addrsWithout(is, was), addrsWithout(was, is), otherOwners(before, after)
 }
 
-// moved returns how many slots have another owner.
-func moved[N Node](before, after *Table[N]) (n int) {
+// otherOwners returns how many slots have another owner.
+func otherOwners[N Node](before, after *Table[N]) (n int) {
 	if before.Owner == after.Owner && slices.Equal(before.Nodes, after.Nodes) {
 		return 0
 	}

@@ -112,9 +112,9 @@ func (s Sentinel) verify(ctx context.Context, addr string) error {
 func (s Sentinel) refused(reply []byte, err error) error {
 	switch {
 	case errors.Is(err, errNoPrimary):
-		return fmt.Errorf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", s.Name)
+		return fmt.Errorf("the Sentinel knows no primary by the name %q: see Config.Sentinel", s.Name)
 	case resp.IsError(reply) && fateOf(reply) == fate.Login:
-		return fmt.Errorf("%w; set Config.Sentinel.Dialer.Password or Credentials", err)
+		return fmt.Errorf("%w; set Config.SentinelDialer.Password or Credentials", err)
 	case resp.IsError(reply) && fateOf(reply) == fate.Unknown:
 		return errors.New("no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out")
 	}

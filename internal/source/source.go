@@ -3,7 +3,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,13 +37,12 @@ type Source interface {
 type Nodes struct {
 	Dialer  lanes.Dialer
 	AddrMap func(addr string) string // nil: addresses are dialled as servers tell them
-	Zone    string
-	ZoneOf  func(addr string) string
+	Near    func(addr, zone string) bool
 }
 
 // NewNodes returns the settings, without a password that fmt could print.
-func NewNodes(d lanes.Dialer, addrMap func(string) string, zone string, zoneOf func(string) string) Nodes {
-	return Nodes{Dialer: wire.Sealed(d), AddrMap: addrMap, Zone: zone, ZoneOf: zoneOf}
+func NewNodes(d lanes.Dialer, addrMap func(string) string, near func(addr, zone string) bool) Nodes {
+	return Nodes{Dialer: wire.Sealed(d), AddrMap: addrMap, Near: near}
 }
 
 // The limits of the package.
@@ -109,11 +107,11 @@ func (n Nodes) Translate(addr string) (to string, err error) {
 	return to, nil
 }
 
-// place translates the addresses of nodes that a server has told, and notes which of the nodes are in the
-// client's zone. A node without an address is left out, and with a primary its slots. Each node is looked
-// at once, although it may be in thousands of ranges. The error is a panic in ZoneOf, a user's function.
+// place translates the addresses of nodes that a server has told, and notes which of the nodes are near. A node
+// without an address is left out, and with a primary its slots. Each node is looked at once, although it may
+// be in thousands of ranges. The error is a panic in Near, a user's function.
 func (n Nodes) place(ranges []slots.Range) (skips []slots.Skip, err error) {
-	defer guard.Catch("Config.ZoneOf", &err)
+	defer guard.Catch("Config.Near", &err)
 	type found struct {
 		slots.NodeAddr
 		err error
@@ -129,7 +127,7 @@ func (n Nodes) place(ranges []slots.Range) (skips []slots.Skip, err error) {
 				if !node.Dialled {
 					f.Addr, f.err = n.Translate(node.Addr)
 				}
-				f.Near = f.err == nil && n.Zone != "" && n.Zone == n.zoneOf(f.NodeAddr)
+				f.Near = f.err == nil && n.Near != nil && n.Near(f.Addr, node.Zone)
 				known[node] = f
 			}
 			if f.err == nil {
@@ -142,14 +140,6 @@ func (n Nodes) place(ranges []slots.Range) (skips []slots.Skip, err error) {
 		r.Nodes = usable
 	}
 	return skips, nil
-}
-
-// zoneOf returns the node's zone: by ZoneOf or, if that does not know, as the servers tell.
-func (n Nodes) zoneOf(node slots.NodeAddr) string {
-	if n.ZoneOf != nil {
-		return cmp.Or(n.ZoneOf(node.Addr), node.Zone)
-	}
-	return node.Zone
 }
 
 // CheckAddr returns why the address, host:port or the path of a unix socket, cannot be dialled.

@@ -100,7 +100,7 @@ func TestServerThatReadsNothing(t *testing.T) {
 				}
 				whole <- n
 			})
-			d.WriteTimeout = 100 * time.Millisecond
+			d.Timeout = 100 * time.Millisecond
 			l := dialWith(t, d, addr, noEvents{})
 			b, behind := newTrip(large(100, 1<<18)...), newTrip([]string{"PING"})
 			done := start(within(t, patience), l, b)

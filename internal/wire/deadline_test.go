@@ -213,11 +213,11 @@ func TestBackgroundReaderTakesOverAfterOwnReadMax(t *testing.T) {
 func TestWriteTimeoutClosesTheLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := pipeDialer(t, func(p *peer) { <-t.Context().Done() })
-		d.WriteTimeout = 3 * time.Second
+		d.Timeout = 3 * time.Second
 		l := dialWith(t, d, "pipe:1", noEvents{})
 		b, begin := newTrip([]string{"SET", "k", "v"}, []string{"SET", "k", "v"}), time.Now()
 		RoundTrip(t.Context(), l, b)
-		require.Equal(t, d.WriteTimeout, time.Since(begin))
+		require.Equal(t, d.Timeout, time.Since(begin))
 		_, err := b.Reply(1)
 		require.Error(t, err)
 		require.Error(t, l.Err())
@@ -231,7 +231,7 @@ func TestWriteDeadlineIsTakenBack(t *testing.T) {
 		<-read
 		p.echo()
 	})
-	l := dialWith(t, lanes.Dialer{WriteTimeout: time.Second}, addr, noEvents{})
+	l := dialWith(t, lanes.Dialer{Timeout: time.Second}, addr, noEvents{})
 	b := newTrip([]string{"ECHO", strings.Repeat("v", 16<<20)})
 	done := start(within(t, patience), l, b)
 	until(t, "it is written", func() bool { return l.InFlight() == 1 && !l.idleWriter() })

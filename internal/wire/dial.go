@@ -47,10 +47,9 @@ type dialer struct {
 func WithDefaults(d lanes.Dialer) lanes.Dialer {
 	d.Protocol = cmp.Or(d.Protocol, 2)
 	d.Timeout = cmp.Or(d.Timeout, defaultTimeout)
-	d.WriteTimeout = cmp.Or(d.WriteTimeout, defaultWriteTimeout)
 	d.MaxReply = cmp.Or(d.MaxReply, resp.DefaultMaxReply)
 	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: defaultKeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
+		d.NetDial = (&net.Dialer{KeepAlive: defaultKeepAlive, Control: limitUnacknowledged(d.Timeout)}).DialContext
 	}
 	return d
 }
@@ -92,7 +91,7 @@ func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, 
 
 // connect connects and authenticates.
 func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (conn net.Conn, settings dialer, err error) {
-	if err := d.Validate(); err != nil {
+	if err := CheckDialer(d); err != nil {
 		return nil, settings, err
 	}
 	if err := CheckAddr(addr); err != nil {
@@ -147,7 +146,7 @@ func (d dialer) netDial(ctx context.Context, addr string) (conn net.Conn, err er
 	case conn == nil:
 		return nil, errors.New("Dialer.NetDial returned neither a connection nor an error")
 	}
-	return guardedConn(conn, d.WriteTimeout), nil
+	return guardedConn(conn, d.Timeout), nil
 }
 
 func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,21 +90,19 @@ func TestDialNobodyListens(t *testing.T) {
 	require.EqualError(t, err, "host:1: no route")
 }
 
-func TestDialerValidateNamesTheField(t *testing.T) {
-	require.NoError(t, lanes.Dialer{}.Validate())
-	require.NoError(t, WithDefaults(lanes.Dialer{}).Validate())
+func TestCheckDialerNamesTheField(t *testing.T) {
+	require.NoError(t, CheckDialer(lanes.Dialer{}))
+	require.NoError(t, CheckDialer(WithDefaults(lanes.Dialer{})))
 	for want, d := range map[string]lanes.Dialer{
-		"lanes: Dialer.Protocol = 4: must be 2 or 3":              {Protocol: 4},
-		"lanes: Dialer.Timeout = -1ns: must be at least 1ms":      {Timeout: -1},
-		"lanes: Dialer.WriteTimeout = -1ns: must be at least 1ms": {WriteTimeout: -1},
+		"lanes: Dialer.Protocol = 4: must be 2 or 3":         {Protocol: 4},
+		"lanes: Dialer.Timeout = -1ns: must be at least 1ms": {Timeout: -1},
 
 		`lanes: Dialer.Username = "app" without a Password: set Password or Credentials (any text for a user with nopass)`: {Username: "app"},
 
 		"lanes: Dialer.MaxReply = -1: must be from 0 to 68719476736": {MaxReply: -1},
-		"lanes: Dialer.WriteTimeout = -1m0s: must be at least 1ms":   {WriteTimeout: -time.Minute},
 		"lanes: Dialer.Protocol = -1: must be 2 or 3":                {Protocol: -1, Timeout: -1},
 	} {
-		assert.EqualError(t, d.Validate(), want)
+		assert.EqualError(t, CheckDialer(d), want)
 		_, err := Dial(t.Context(), d, "127.0.0.1:1")
 		assert.EqualError(t, err, want)
 	}

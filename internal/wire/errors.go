@@ -72,14 +72,13 @@ func outcomeOf(err error) error {
 func NameCommand(err error, encoded []byte, addr string) error {
 	var known *redislanes.Error
 	_, said := cause.SaidIn(err)
-	var undecoded *redislanes.DecodeError
 	if errors.As(err, &known) && addr == "" {
 		addr = known.Addr
 	}
 	switch {
 	case err == nil, known != nil && known.Command != "":
 		return err
-	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome), said, errors.As(err, &undecoded):
+	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome), said, errors.Is(err, redislanes.ErrDecode):
 		return Named(strings.ToUpper(resp.CommandName(encoded)), addr, err)
 	}
 	return err

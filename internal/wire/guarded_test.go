@@ -125,12 +125,12 @@ func TestCallersLeaveConnectionsWithoutDeadlines(t *testing.T) {
 func TestWriteTimeoutWithoutDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := wrapped(pipeDialer(t, func(*peer) { <-t.Context().Done() }), makeTimeless)
-		d.WriteTimeout = 3 * time.Second
+		d.Timeout = 3 * time.Second
 		l, err := Dial(t.Context(), d, "pipe:1")
 		require.NoError(t, err)
 		b, begin := newTrip([]string{"SET", "k", "v"}), time.Now()
 		RoundTrip(t.Context(), l, b)
-		require.Equal(t, d.WriteTimeout, time.Since(begin))
+		require.Equal(t, d.Timeout, time.Since(begin))
 		_, err = b.Reply(0)
 		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		require.ErrorIs(t, err, errWriteTimeout)

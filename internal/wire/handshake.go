@@ -125,7 +125,7 @@ func (d dialer) refusal(g greeting, reply []byte) *redislanes.HandshakeError {
 		e.Cause = ErrCredentials
 	}
 	if d.Sentinel { // which has settings of its own
-		e.Hint = strings.ReplaceAll(e.Hint, "Dialer.", "Config.Sentinel.Dialer.")
+		e.Hint = strings.ReplaceAll(e.Hint, "Dialer.", "Config.SentinelDialer.")
 	}
 	return e
 }
@@ -137,6 +137,8 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case errors.Is(err, errWriteTimeout): // which ends at the same moment
+		err = context.DeadlineExceeded
 	case s.count > 0:
 	case errors.Is(err, resp.ErrProtocol):
 		return &redislanes.HandshakeError{Hint: hintOfStranger(s.chunk[:]), Cause: err}
@@ -214,7 +216,7 @@ func Busy(e *redislanes.HandshakeError) bool {
 // may also be refused because the server does not know it, or the protocol.
 func ofCredentials(g greeting, e *redislanes.HandshakeError) bool {
 	f, _ := fateOf(e)
-	switch code := e.Code(); {
+	switch code := refusalCode(e); {
 	case code == "NOAUTH" || code == "WRONGPASS":
 		return true
 	case f == fate.NoRoom || f == fate.Unknown || code == "DENIED" || code == "NOPROTO":
@@ -231,7 +233,7 @@ const (
 
 // hint says what to do about the server's error.
 func hint(e *redislanes.HandshakeError) string {
-	switch f, code := fate.Of([]byte(RefusalText(e))), e.Code(); {
+	switch f, code := fate.Of([]byte(RefusalText(e))), refusalCode(e); {
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
 	case f == fate.NoPermission:
@@ -260,4 +262,10 @@ func tlsFailure(err error) error {
 		return fmt.Errorf("TLS handshake: no answer, as from a server that speaks no TLS: %w", err)
 	}
 	return fmt.Errorf("TLS handshake: %w", err)
+}
+
+// refusalCode returns the first word of the server's error, such as NOAUTH or ERR; "" if there is none.
+func refusalCode(e *redislanes.HandshakeError) string {
+	code, _, _ := strings.Cut(RefusalText(e), " ")
+	return code
 }

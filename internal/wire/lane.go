@@ -111,7 +111,7 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	o.MaxQueued = cmp.Or(o.MaxQueued, unlimited)
 	l := &Lane{
-		Owner: o, addr: addr, conn: newLink(conn, d.WriteTimeout),
+		Owner: o, addr: addr, conn: newLink(conn, d.Timeout),
 		in:   intake{buf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.MaxReply)},
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up

@@ -8,9 +8,8 @@ import (
 // All times of the package.
 const (
 	// The defaults of a Dialer.
-	defaultTimeout      = 5 * time.Second
-	defaultWriteTimeout = 5 * time.Second
-	defaultKeepAlive    = 15 * time.Second
+	defaultTimeout   = 5 * time.Second
+	defaultKeepAlive = 15 * time.Second
 
 	// ownReadMin to ownReadMax is how long a caller reads its own replies. A deadline is
 	// only set anew when less than ownReadMin of the last one is left.

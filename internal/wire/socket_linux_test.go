@@ -20,8 +20,8 @@ func TestUnacknowledgedBytesAreLimited(t *testing.T) {
 		want   time.Duration
 	}{
 		"defaults":             {lanes.Dialer{}, 10 * time.Second},
-		"a long write timeout": {lanes.Dialer{WriteTimeout: time.Minute}, time.Minute},
-		"a short one":          {lanes.Dialer{WriteTimeout: time.Second}, 10 * time.Second},
+		"a long write timeout": {lanes.Dialer{Timeout: time.Minute}, time.Minute},
+		"a short one":          {lanes.Dialer{Timeout: time.Second}, 10 * time.Second},
 		"own NetDial": {lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		}}, 0},

@@ -127,7 +127,7 @@ func TestTLSWhoseSocketIsFull(t *testing.T) {
 // A lane over TLS ends at once, though it waits for room.
 func TestTLSEndsWhileItWaitsForRoom(t *testing.T) {
 	addr, d := scriptedTLS(t, func(p *peer) { <-t.Context().Done() })
-	d.WriteTimeout = 2 * patience
+	d.Timeout = 2 * patience
 	l, err := Dial(within(t, patience), lanes.Dialer(d), addr)
 	require.NoError(t, err)
 	b := newTrip([]string{"SET", "k", string(make([]byte, 64<<20))})

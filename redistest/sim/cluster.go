@@ -62,10 +62,7 @@ func (c *Cluster) SentinelAddrs() (addrs []string) {
 func (c *Cluster) Nodes() []*Node { return append([]*Node(nil), c.nodes...) }
 
 // Owner returns the primary that has the key's slot.
-func (c *Cluster) Owner(key string) *Node { return c.of(c.model.Owner(Slot(key))) }
-
-// Slot returns the key's hash slot.
-func Slot(key string) uint16 { return model.Slot([]byte(key)) }
+func (c *Cluster) Owner(key string) *Node { return c.of(c.model.Owner(model.Slot([]byte(key)))) }
 
 func (c *Cluster) of(n *model.Node) *Node {
 	if n == nil {
@@ -98,7 +95,7 @@ func (c *Cluster) Move(key string, to *Node) { c.StartMove(key, to)() }
 // frozen or isolated then, the slot arrives with [Cluster.Heal]. A failover of one of the two ends
 // the move. Where Move does nothing, StartMove does nothing either.
 func (c *Cluster) StartMove(key string, to *Node) (finish func()) {
-	slot := Slot(key)
+	slot := model.Slot([]byte(key))
 	if !c.model.Migrate(slot, to.model) {
 		return func() {}
 	}

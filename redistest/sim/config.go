@@ -153,7 +153,3 @@ func executed(e model.Execution, f func(Execution)) {
 	}
 	f(x)
 }
-
-// Commands returns the names of the commands that nodes know, in lower case and in order. A
-// subcommand follows its container's name and a bar, as in "client|id".
-func Commands() []string { return model.Commands() }

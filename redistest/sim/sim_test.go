@@ -324,11 +324,6 @@ func TestClose(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestCommands(t *testing.T) {
-	require.Subset(t, Commands(), []string{"client|id", "cluster|slots", "evalsha", "get", "incrby", "multi"})
-	require.IsIncreasing(t, Commands())
-}
-
 // TestCutOffReplica: a replica that other nodes do not reach is not promoted. Healed, it has everything.
 func TestCutOffReplica(t *testing.T) {
 	for name, fault := range map[string]func(n *Node){"frozen": (*Node).Freeze, "isolated": (*Node).Isolate} {

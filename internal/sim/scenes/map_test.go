@@ -61,7 +61,7 @@ func TestMovingSlots(t *testing.T) {
 			s.transact("{" + key + "}t").ok(soon)
 		}
 		calls()
-		s.model.MoveKeys(sim.Slot(key), 1)
+		s.model.MoveKeys(cluster.Slot(key), 1)
 		calls()
 		finish()
 		calls()
@@ -99,7 +99,7 @@ func TestStranger(t *testing.T) {
 		key := s.key(0, 0)
 		s.inside(0).Kill()
 		s.inside(0).Restart(start)
-		s.believes(sim.Slot(s.key(1, 0)), s.node(1), func() {
+		s.believes(cluster.Slot(s.key(1, 0)), s.node(1), func() {
 			s.incr(100*time.Millisecond, key).failed(110 * time.Millisecond)
 			s.incr(100*time.Millisecond, s.key(1, 0)).ok(soon)
 			s.sync(time.Second)

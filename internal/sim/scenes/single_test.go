@@ -16,7 +16,7 @@ import (
 func watched() setup {
 	return setup{
 		servers: sim.Config{Sentinels: 3},
-		client:  cluster.Config{Sentinel: &cluster.Sentinel{Primary: sim.SentinelName}},
+		client:  cluster.Config{Sentinel: sim.SentinelName},
 		seeds:   (*sim.Cluster).SentinelAddrs,
 	}
 }
@@ -87,7 +87,7 @@ func TestNameLeadsElsewhere(t *testing.T) {
 				follow(s.inside(0))
 				follow(s.inside(1))
 				s.client = s.another(cluster.Config{}, names...)
-				old := s.model.Owner(sim.Slot("k"))
+				old := s.model.Owner(cluster.Slot("k"))
 				for range 8 {
 					s.incr(time.Second, "k").ok(time.Second)
 				}

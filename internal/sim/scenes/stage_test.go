@@ -104,9 +104,7 @@ func (s *stage) lead(addr string, n *model.Node) { s.net.Listen(addr, s.model.Se
 func (s *stage) another(c cluster.Config, addrs ...string) *cluster.Client {
 	s.Helper()
 	c.Dialer.NetDial = s.dial
-	if c.Sentinel != nil {
-		c.Sentinel.Dialer.NetDial = s.dial
-	}
+	c.SentinelDialer.NetDial = s.dial
 	client, err := c.New(s.Context(), addrs)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, client.Close()) })

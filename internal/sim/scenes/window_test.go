@@ -11,7 +11,6 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 func config(p pool.Config) cluster.Config { return cluster.Config{Pool: p} }
@@ -59,7 +58,7 @@ func TestNobodysSlot(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		lost, other := s.key(0, 20), s.key(0, 1)
-		slot := sim.Slot(lost)
+		slot := cluster.Slot(lost)
 		s.model.Unassign(slot, slot)
 		time.Sleep(200 * time.Millisecond) // all nodes have heard of it
 		s.incr(2*time.Second, lost).failed(window + 100*time.Millisecond)
@@ -82,15 +81,15 @@ func TestKeysApart(t *testing.T) {
 		both := func() result { return s.cmd(2*time.Second, "MGET", here, there) }
 		s.incr(time.Second, here).ok(soon)
 		s.incr(time.Second, there).ok(soon)
-		require.True(s, s.model.Migrate(sim.Slot(here), s.inside(1)))
-		require.Equal(s, 1, s.model.MoveKeys(sim.Slot(here), 1))
+		require.True(s, s.model.Migrate(cluster.Slot(here), s.inside(1)))
+		require.Equal(s, 1, s.model.MoveKeys(cluster.Slot(here), 1))
 		both().failed(window+100*time.Millisecond, redislanes.ErrRefused)
 		s.repeat(3*time.Second, 50*time.Millisecond, func() {
 			s.get(time.Second, here).ok(2 * trip)
 			s.get(time.Second, there).ok(2 * trip)
 			both().failed(window+100*time.Millisecond, redislanes.ErrRefused)
 		})
-		s.model.FinishMigration(sim.Slot(here))
+		s.model.FinishMigration(cluster.Slot(here))
 		both().ok(soon)
 	})
 }

@@ -56,7 +56,7 @@ func TestSentinel(t *testing.T) {
 	}.New(ctx, servers.PrimaryName, real.SentinelAddrs())
 	require.NoError(t, err)
 	defer theirs.Close()
-	ours, err := cluster.Config{Sentinel: &cluster.Sentinel{Primary: servers.PrimaryName}}.New(ctx, real.SentinelAddrs())
+	ours, err := cluster.Config{Sentinel: servers.PrimaryName}.New(ctx, real.SentinelAddrs())
 	require.NoError(t, err)
 	defer ours.Close()
 	for i, client := range []radix.MultiClient{theirs, ours} {

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -26,7 +27,7 @@ type Pool struct {
 	Kind        string        // fixed, adaptive or laned
 	Size        int           // of fixed
 	Min, Max    int           // of adaptive
-	IdleTimeout time.Duration // of adaptive and laned
+	IdleTimeout time.Duration // of adaptive
 	Lanes       int           // of laned
 	SlowLanes   int           // of laned
 	NoSlowLanes bool          // of laned
@@ -60,7 +61,7 @@ var poolFields = []poolField{
 	{"size", []string{fixed}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Size })},
 	{"min", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Min })},
 	{"max", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Max })},
-	{"idle_timeout", []string{adaptive, laned}, span(time.Millisecond, func(l *Load) *time.Duration { return &l.Pool.IdleTimeout })},
+	{"idle_timeout", []string{adaptive}, span(time.Millisecond, func(l *Load) *time.Duration { return &l.Pool.IdleTimeout })},
 	{"lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Lanes })},
 	{"slow_lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.SlowLanes })},
 	{"no_slow_lanes", []string{laned}, boolean(func(l *Load) *bool { return &l.Pool.NoSlowLanes })},
@@ -105,7 +106,7 @@ func setPool(d *decoder, n *yaml.Node, key string, l *Load) {
 	if len(d.errors) > mistakes {
 		return
 	}
-	if err := pool.Validate(l.Pool.Config()); err != nil {
+	if err := (cluster.Config{Pool: l.Pool.Config()}).Validate(); err != nil {
 		d.fail(n, key, "%v", err)
 	}
 }
@@ -127,7 +128,7 @@ func (p Pool) Config() pool.Config {
 			slow = -1
 		}
 		return pool.Laned{
-			Lanes: p.Lanes, IdleTimeout: p.IdleTimeout, SlowLanes: slow,
+			Lanes: p.Lanes, SlowLanes: slow,
 			Strategy: strategies[p.Strategy], MaxInFlight: p.MaxInFlight, Options: options,
 		}
 	}
