@@ -13,42 +13,6 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// TestSmallBesideLarge: small commands do not queue behind a large reply, a slow command or
-// many commands on a thin link.
-func TestSmallBesideLarge(t *testing.T) {
-	const size = 150_000 // three quarters of a second
-	const within = 5 * time.Second
-	each(t, setup{}, map[string]func(s *stage, key string) result{
-		"slow command": func(s *stage, key string) result { return s.cmd(within, "LRANGE", key, 0, -1) },
-		"slow command behind a redirect": func(s *stage, key string) result {
-			s.Move(key, s.node(1))
-			s.Move(key, s.node(0))
-			return s.cmd(within, "LRANGE", key, 0, -1)
-		},
-		"many commands": func(s *stage, key string) result {
-			p := pipeline.New(s.client)
-			for range 1100 {
-				p.Cmd("GET", "{"+key+"}small")
-			}
-			return s.call(within, p.Do)
-		},
-		"large reply": func(s *stage, key string) result { return s.get(within, "{"+key+"}large") },
-	}, func(s *stage, large func(s *stage, key string) result) {
-		s.warm()
-		key := s.key(0, 20)
-		for range 100 {
-			s.cmd(time.Second, "RPUSH", key, strings.Repeat("x", size/100)).ok(time.Second)
-		}
-		s.cmd(time.Second, "SET", "{"+key+"}small", strings.Repeat("x", size/1100)).ok(time.Second)
-		s.cmd(time.Second, "SET", "{"+key+"}large", strings.Repeat("x", size)).ok(time.Second)
-		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Bandwidth: 200_000})
-		wait := together(1, func(int) { large(s, key).ok(2 * time.Second) })
-		time.Sleep(30 * time.Millisecond)
-		s.repeat(300*time.Millisecond, 10*time.Millisecond, func() { s.get(time.Second, s.key(0, 0)).ok(soon) })
-		wait()
-	})
-}
-
 // TestUpload: a value that takes longer than 10 s for its way is no silence.
 func TestUpload(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {

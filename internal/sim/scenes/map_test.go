@@ -199,3 +199,21 @@ func TestClusterIsReplaced(t *testing.T) {
 		set().ok(soon)
 	})
 }
+
+// TestMovedOutweighsOlderMaps: what MOVED has said of a slot stands against maps of nodes that
+// have not heard of it.
+func TestMovedOutweighsOlderMaps(t *testing.T) {
+	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		for i := 2; i < 6; i++ {
+			s.inside(i).Deaf(true)
+		}
+		slot := sim.Slot(key)
+		require.True(s, s.model.Migrate(slot, s.inside(1)))
+		s.node(1).RefuseDials()
+		s.model.FinishMigration(slot)
+		s.incr(time.Second, key).ok(soon)
+		s.believes(slot, s.node(1), func() { s.sync(time.Second) })
+	})
+}

@@ -109,3 +109,18 @@ func TestRefusalWithinTheWindow(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedAgain: a refusal behind a success is another outage, with a window of its own.
+func TestRefusedAgain(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		s.inside(0).Down(true)
+		s.repeat(window+500*time.Millisecond, 50*time.Millisecond, func() { s.incr(soon, key).failed(soon) })
+		s.inside(0).Down(false)
+		s.repeat(window, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
+		s.inside(0).Down(true)
+		time.AfterFunc(400*time.Millisecond, func() { s.inside(0).Down(false) })
+		s.incr(3*time.Second, key).ok(670 * time.Millisecond)
+	})
+}
