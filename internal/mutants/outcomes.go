@@ -9,7 +9,7 @@ var outcomes = []promise{
 			by: never("u.first == nil"), test: "./cluster TestOnlyAReplyEndsADoubt"},
 		{fault: "a command that may have run is refused by its repeat", at: "internal/attempt.settles",
 			by: instead("fate.Of(resp.ErrorText(reply)).AboutCommand()", "fate.Of(resp.ErrorText(reply)).AboutCommand() || true"), test: "./cluster TestOnlyAReplyEndsADoubt"},
-		{fault: "bytes over TLS that failed are reported as not sent", at: "internal/wire.link.write",
+		{fault: "bytes over TLS that failed are reported as not sent", at: "internal/wire.link.writeSecure",
 			by: instead("_, err = k.Conn.Write(buf[n:to])", "_, err = k.Conn.Write(buf[n:to]); if err != nil { break }"), test: "./internal/wire TestFailedWriteOverTLSIsUnknown"},
 		{fault: "a read whose repeat was refused has an unknown outcome", at: "internal/engine.retry.mayHaveRun",
 			by: always("!x.request.onlyReads(i)"), test: "./cluster TestReadsLeaveNoDoubt"},
@@ -60,7 +60,7 @@ var outcomes = []promise{
 		{fault: "those behind a waiter that leaves are lost", at: "internal/nodepool.line.remove",
 			by: drop("w.next.before = w.before"), test: "./internal/nodepool TestQueueModel"},
 		{fault: "a caller waits for each silent node in turn", at: "internal/wire.Call.Read",
-			by: instead("if late", "if (late) && false"), test: "./internal/wire TestOneSilentServerCostsOnlyItsCommands"},
+			by: instead("case late:", "case late && false:"), test: "./internal/wire TestOneSilentServerCostsOnlyItsCommands"},
 	}},
 	{"4: commands on one key run in their order", []mutant{
 		{fault: "a write runs behind one that was overtaken and may have run", at: "internal/attempt.Command.stop",

@@ -19,7 +19,7 @@ type exclusiveAccess struct {
 func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 	a.mu.Lock()
 	for m := a.popLocked(); m != nil; m = a.popLocked() {
-		if m.lane.Enqueue(b, besidePing) {
+		if ok, _ := m.lane.Enqueue(b, besidePing, true); ok {
 			m.becomeLocked(busy)
 			a.mu.Unlock()
 			a.attend()

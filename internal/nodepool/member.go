@@ -140,12 +140,6 @@ func (m *member) sightLocked() health.Sight {
 	return saw
 }
 
-// Answered is part of wire.Events.
-func (m *member) Answered(*wire.Lane) {
-	m.pool.access.answered(m)
-	m.pool.replied()
-}
-
 // A connection leaves its pool in one way, whatever the reason. leaveLocked withdraws it from
 // use, Unlock closes its lane, and leftLocked counts it out when the lane calls Closed. If the
 // server closes the connection, Closed comes first. So Dials - DialErrors = Open + Closes holds at

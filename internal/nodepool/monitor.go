@@ -63,7 +63,7 @@ func (m *monitor) UnlockFor(own *wire.Batch) {
 // giveLocked puts the batch on the lane. If that makes the caller the lane's
 // writer, Unlock writes.
 func (m *monitor) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool) {
-	ok, flush := lane.Dispatch(b, limit)
+	ok, flush := lane.Enqueue(b, limit, false)
 	if flush {
 		m.flushes = append(m.flushes, lane)
 	}

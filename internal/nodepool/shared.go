@@ -74,7 +74,7 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 			}
 		}
 		for left := set.Len(); left > 0; left-- {
-			if set.Lane(i).Enqueue(b, a.MaxInFlight) {
+			if ok, _ := set.Lane(i).Enqueue(b, a.MaxInFlight, true); ok {
 				a.attend()
 				return true
 			}

@@ -64,12 +64,7 @@ func (f *Framer) Aside() byte { return f.was }
 
 // Bulk returns how many bytes of the bulk string that is being read have not
 // arrived, without its CRLF; 0 outside of one.
-func (f *Framer) Bulk() int64 {
-	if f.state != inBulk {
-		return 0
-	}
-	return max(0, f.left-2)
-}
+func (f *Framer) Bulk() int64 { return max(0, f.left-2) }
 
 // Skip is [Framer.Next] for the next n bytes of a bulk string, at most
 // [Framer.Bulk], which need not be looked at.

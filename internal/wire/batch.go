@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"context"
 	"iter"
 	"sync/atomic"
 	"time"
@@ -203,18 +202,6 @@ func (b *Batch) Events() Events {
 	return b.lane.Events
 }
 
-// read lets the caller read its own replies, if the lane was idle when the
-// batch was enqueued and nobody needs the lane meanwhile. It returns when they
-// have arrived or the lane's background reader has taken over, in a few
-// milliseconds at most. It reports whether they were late.
-func (b *Batch) read(ctx context.Context) (late bool) {
-	if b.reads {
-		b.reads = false
-		return b.lane.readOwn(ctx, b)
-	}
-	return false
-}
-
 // leaveReading leaves the replies to the lane's background reader.
 func (b *Batch) leaveReading() {
 	if b.reads {
@@ -270,29 +257,18 @@ func (b *Batch) handedAt(stream uint64) int {
 	return n
 }
 
-// store takes over bytes of replies.
-func (b *Batch) store(p []byte) {
-	if b.phase != abandoned {
-		b.buf = append(b.buf, p...)
-	}
-}
-
-// answer notes that the reply that ends at the given place in buf is complete.
-func (b *Batch) answer(end int, kind byte) {
-	b.answered++
-	if b.phase == abandoned {
-		return
-	}
-	b.replies = append(b.replies, end)
-	if kind == '-' || kind == '!' {
-		b.errors++
-	}
-}
-
 // Size returns how many bytes the commands have.
 func (b *Batch) Size() int {
 	if n := len(b.ends); n > 0 {
 		return b.ends[n-1]
 	}
 	return 0
+}
+
+// Kept returns the memory for its next use, empty; nil if it is for more than most elements.
+func Kept[T any](memory []T, most int) []T {
+	if cap(memory) > most {
+		return nil
+	}
+	return memory[:0]
 }

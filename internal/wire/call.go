@@ -60,18 +60,21 @@ func (c *Call) Flush() {
 	}
 }
 
-// Read lets the caller read the replies to its batches, beginning with the batch that was written
+// Read lets the caller read the replies to its batches on lanes that were idle when they were enqueued and
+// that nobody needs meanwhile. It begins with the batch that was written
 // last: while the caller waits for that, the replies to the others arrive. If a reply is late, the
 // lanes' background readers read the rest, so that silent servers are not waited for one by one.
 // It waits for lastLook for what they find, also if the context has ended.
 func (c *Call) Read(ctx context.Context) {
 	late, left := false, 0
 	for _, b := range slices.Backward(c.mine) {
-		if late {
+		switch {
+		case late:
 			b.leaveReading()
 			left++
-		} else {
-			late = b.read(ctx)
+		case b.reads:
+			b.reads = false
+			late = b.lane.readOwn(ctx, b)
 		}
 	}
 	c.mine = c.mine[:0]

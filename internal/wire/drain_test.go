@@ -36,7 +36,7 @@ func TestDrainWaitsForReplies(t *testing.T) {
 	l.delivered(1, nil) // the reader found nothing in flight before the batch came, and looks only now
 	require.NoError(t, l.Err(), "it must not close before the reply")
 	wantOutcome(t, l.ping(t), redislanes.ErrNotSent)
-	ok, _ := l.Dispatch(newTrip([]string{"PING"}), 10)
+	ok, _ := l.Enqueue(newTrip([]string{"PING"}), 10, false)
 	require.False(t, ok)
 	close(answer)
 	await(t, "the reply", done)
@@ -93,7 +93,7 @@ type asking struct {
 }
 
 func (a asking) Answered(l *Lane) {
-	took, _ := l.Dispatch(newTrip([]string{"INCR", "k"}), 10)
+	took, _ := l.Enqueue(newTrip([]string{"INCR", "k"}), 10, false)
 	a.took <- took
 }
 

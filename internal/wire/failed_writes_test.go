@@ -69,7 +69,7 @@ func TestNothingIsWrittenBehindAHole(t *testing.T) {
 		close(conn.fail)
 		time.Sleep(starving)
 		behind, enqueued := begun([]string{"PING"}), make(chan bool)
-		go func() { enqueued <- l.Enqueue(behind, 10) }()
+		go func() { enqueued <- enqueue(l, behind, 10) }()
 		time.Sleep(starving)
 		l.mu.Unlock()
 		if <-enqueued {
@@ -120,7 +120,7 @@ func TestRepliesThatArrivedSurviveAFailedWrite(t *testing.T) {
 		require.True(t, l.Submit(late))
 		Flush([]*Batch{late})
 		require.Error(t, l.Err())
-		require.False(t, l.Enqueue(begun([]string{"PING"}), 10))
+		require.False(t, enqueue(l, begun([]string{"PING"}), 10))
 		l.replyMu.Unlock()
 		require.NoError(t, early.call.Wait(within(t, patience)))
 		require.False(t, early.Failed())

@@ -138,21 +138,11 @@ func (l *Lane) Progress() uint64 { return l.progress.Load() }
 // leaves the batch alone, if the lane is closed, has limit batches in flight, or
 // has as many bytes waiting to be written as [Owner].MaxQueued. A batch that finds nothing
 // waiting is taken whatever its size.
-// The caller, who will wait for the batch, must then note it with [Call.Mine], and call Flush and Read.
-func (l *Lane) Enqueue(b *Batch, limit int) bool {
-	ok, flush := l.enqueue(b, limit, true)
-	b.flush = flush
-	return ok
-}
-
-// Dispatch is Enqueue by another goroutine than the one that waits for the batch. If it returns
-// flush, the dispatcher must call [Lane.Flush]. The batch does not note that: its caller may use it
-// for the next request before the dispatcher looks at it again.
-func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
-	return l.enqueue(b, limit, false)
-}
-
-func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
+//
+// If the goroutine that will wait for the batch calls, own is set. It must then note the batch with
+// [Call.Mine], and call Flush and Read. Any other goroutine must call [Lane.Flush] if it gets flush. The batch does
+// not note that: its caller may use it for the next request before that goroutine looks at it again.
+func (l *Lane) Enqueue(b *Batch, limit int, own bool) (ok, flush bool) {
 	l.look()
 	size := b.Size()
 	l.mu.Lock()
@@ -169,11 +159,17 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	l.queue.add(b)
 	l.taken++
 	l.gauge.InFlight.Add(1)
-	l.pace.start(b)
+	if l.pace.armed.Load() {
+		l.pace.armed.Store(false)
+		b.began = Now()
+	}
 	l.waiting++
 	flush = !l.writing && l.gatheredLocked()
 	l.writing = l.writing || flush
-	wake := l.assignReaderLocked(b, mayRead)
+	if own {
+		b.flush = flush
+	}
+	wake := l.assignReaderLocked(b, own)
 	l.mu.Unlock()
 	if wake {
 		notify(l.wake)
@@ -198,7 +194,7 @@ func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 // Submit enqueues the batch without a limit; see [Submitter]. A closed lane
 // fails the batch.
 func (l *Lane) Submit(b *Batch) (mine bool) {
-	if l.Enqueue(b, unlimited) {
+	if ok, _ := l.Enqueue(b, unlimited, true); ok {
 		return true
 	}
 	l.mu.Lock()
@@ -390,14 +386,6 @@ type pace struct {
 	armed    atomic.Bool  // the next batch is to be timed, see Answered
 	usual    atomic.Int64 // the usual reply time, in nanoseconds; 0 before there is one
 	shortest atomic.Int64 // the shortest reply time; 0 before there is one
-}
-
-// start begins to time the batch if one is to be timed.
-func (p *pace) start(b *Batch) {
-	if p.armed.Load() {
-		p.armed.Store(false)
-		b.began = Now()
-	}
 }
 
 // stop notes how long the batch took, which has all its replies. A shorter time than usual is the usual

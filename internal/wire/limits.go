@@ -94,11 +94,3 @@ const (
 	// radixLine is the longest line that radix reads.
 	radixLine = 4 << 10
 )
-
-// Kept returns the memory for its next use, empty; nil if it is for more than most elements.
-func Kept[T any](memory []T, most int) []T {
-	if cap(memory) > most {
-		return nil
-	}
-	return memory[:0]
-}

@@ -33,11 +33,11 @@ func newLink(conn net.Conn, writeTimeout time.Duration) link {
 	return k
 }
 
-// write hands over what is accepted at once.
-func (k *link) write(buf []byte) (n int, err error) {
-	if k.secure == nil {
-		return k.socket.write(buf)
-	}
+// full reports whether something waits for room.
+func (k *link) full() bool { return k.secure != nil && k.secure.full() }
+
+// writeSecure hands over what is accepted at once below TLS.
+func (k *link) writeSecure(buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil && !k.secure.full() {
 		to := min(n+writePiece, len(buf))
 		_, err = k.Conn.Write(buf[n:to])
@@ -49,7 +49,7 @@ func (k *link) write(buf []byte) (n int, err error) {
 // writePiece writes one piece of buf, or what waits for room before it.
 func (k *link) writePiece(buf []byte) (n int, err error) {
 	_ = k.SetWriteDeadline(time.Now().Add(k.timeout))
-	if k.secure.full() {
+	if k.full() {
 		return 0, k.secure.flush()
 	}
 	buf = buf[:min(writePiece, len(buf))]
@@ -92,9 +92,6 @@ func (s *tlsSocket) Write(p []byte) (n int, err error) {
 
 // full reports whether something waits for room.
 func (s *tlsSocket) full() bool {
-	if s == nil {
-		return false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flushing || len(s.rest) > 0

@@ -165,3 +165,18 @@ func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
 
 // Flush does what callers do for their batches.
 func Flush(batches []*Batch) { (&Call{mine: batches}).Flush() }
+
+// enqueue does what a caller does with a batch of its own.
+func enqueue(l *Lane, b *Batch, limit int) bool {
+	ok, _ := l.Enqueue(b, limit, true)
+	return ok
+}
+
+// read does what a caller does for one batch of its own.
+func (b *Batch) read(ctx context.Context) (late bool) {
+	if b.reads {
+		b.reads = false
+		late = b.lane.readOwn(ctx, b)
+	}
+	return late
+}

@@ -140,7 +140,7 @@ func TestQueuedBytesAreBounded(t *testing.T) {
 	l.MaxQueued = 2500
 	var all []*Batch
 	enqueue := func(b *Batch) bool {
-		ok := l.Enqueue(b, 100)
+		ok := enqueue(l, b, 100)
 		if ok {
 			all = append(all, b)
 		}
@@ -148,7 +148,7 @@ func TestQueuedBytesAreBounded(t *testing.T) {
 	}
 	require.True(t, enqueue(begun([]string{"SET", "k", strings.Repeat("v", 5000)})), "alone it goes, whatever its size")
 	require.False(t, enqueue(set()))
-	ok, _ := l.Dispatch(set(), 100)
+	ok, _ := l.Enqueue(set(), 100, false)
 	require.False(t, ok)
 	Flush(all)
 	require.True(t, enqueue(set()))

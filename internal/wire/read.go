@@ -25,8 +25,10 @@ type intake struct {
 	until  time.Time // the read deadline that is set
 }
 
-// readOwn reads until b is complete, if b still has the claim. It gives up after a few
-// milliseconds, and reports whether it has.
+// readOwn reads until b is complete, if b still has the claim. It gives up after a few milliseconds, and
+// reports whether it has. Each read ends soon: the caller must notice when its context ends, and the context's
+// cancellation does not interrupt a read. It takes half of the time that is left at most: the caller may have
+// to read from other lanes, too.
 func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 	l.mu.Lock()
 	if l.reader != claimed || l.claimant != b {
@@ -36,16 +38,25 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 	l.reader = caller
 	l.mu.Unlock()
 
-	var err error
-	for b.phase == underWay && err == nil && !late {
-		if late = !l.limitOwnRead(ctx); !late {
-			_, err = l.readOnce()
+	for b.phase == underWay && !late {
+		now, limit := time.Now(), ownReadMax
+		if end, ok := ctx.Deadline(); ok {
+			limit = min(limit, end.Sub(now)/2)
 		}
-	}
-	if interrupted(err) {
-		late = true
-	} else if err != nil {
-		l.Fail(err)
+		if limit <= 0 || ctx.Err() != nil {
+			late = true
+			break
+		}
+		if limit < ownReadMax || l.in.until.Sub(now) <= ownReadMin {
+			l.in.until = now.Add(limit)
+			_ = l.conn.SetReadDeadline(l.in.until)
+		}
+		if _, err := l.readOnce(); err != nil {
+			if late = interrupted(err); !late {
+				l.Fail(err)
+				break
+			}
+		}
 	}
 	l.resign(nil)
 	l.Events.Answered(l)
@@ -55,24 +66,6 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) (late bool) {
 // interrupted reports whether a read has ended at its deadline, and the connection goes on.
 func interrupted(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, errWriteTimeout)
-}
-
-// limitOwnRead makes the next read end soon: the caller must notice when its context ends, and the context's
-// cancellation does not interrupt a read. It takes half of the time that is left at most: the caller may have
-// to read from other lanes, too. It reports whether the caller has time for a read.
-func (l *Lane) limitOwnRead(ctx context.Context) bool {
-	now, limit := time.Now(), ownReadMax
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, end.Sub(now)/2)
-	}
-	switch {
-	case limit <= 0 || ctx.Err() != nil:
-		return false
-	case limit < ownReadMax || l.in.until.Sub(now) <= ownReadMin:
-		l.in.until = now.Add(limit)
-		_ = l.conn.SetReadDeadline(l.in.until)
-	}
-	return true
 }
 
 // resign gives up the role of the reader, or the given claim on it if that is not lost yet. The
@@ -156,15 +149,15 @@ func (l *Lane) retire() bool {
 // grows while reads fill it.
 func (l *Lane) readOnce() (batches int, err error) {
 	in := &l.in
-	if b, space := l.bulkSpace(); b != nil {
-		n, err := l.conn.Read(space)
-		if n > 0 {
-			l.progress.Add(1)
-			if bad := l.tookBulk(b, n); bad != nil {
-				return 0, bad
+	if in.framer.Bulk() >= minReadBuffer {
+		if b, space := l.bulkSpace(); b != nil {
+			n, err := l.conn.Read(space)
+			if n > 0 {
+				l.progress.Add(1)
+				err = cmp.Or(l.tookBulk(b, n), err)
 			}
+			return 0, err
 		}
-		return 0, err
 	}
 	n, err := l.conn.Read(in.buf)
 	if n > 0 {
@@ -184,10 +177,10 @@ func (l *Lane) readOnce() (batches int, err error) {
 // belong, if they are all of one bulk string; else nil. The memory is behind
 // what the batch has of replies, so that its caller may leave meanwhile.
 func (l *Lane) bulkSpace() (*Batch, []byte) {
-	left := l.in.framer.Bulk()
-	if left < minReadBuffer || l.in.framer.Aside() != 0 {
+	if l.in.framer.Aside() != 0 {
 		return nil, nil
 	}
+	left := l.in.framer.Bulk()
 	l.replyMu.Lock()
 	defer l.replyMu.Unlock()
 	b := l.oldest
@@ -245,7 +238,7 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 		}
 	}
 	l.replyMu.Unlock()
-	if end = cmp.Or(err, end); interrupted(end) {
+	if end = cmp.Or(err, end); end != nil && interrupted(end) {
 		end = nil
 	}
 	if l.gauge.InFlight.Add(-int32(batches)) == 0 {
@@ -284,28 +277,34 @@ func (l *Lane) delivered(batches int, end error) (writes bool) {
 	return writes
 }
 
-// fill gives bytes to b until it has all its replies or the bytes are used up.
+// fill gives bytes to b until it has all its replies or the bytes are used up. They are kept unless its caller has
+// left.
 func (in *intake) fill(b *Batch, p []byte) (n int, err error) {
 	stored := 0 // of p, up to here
-	base := len(b.buf)
-	for n < len(p) && b.answered < b.Len() {
-		used, done, err := in.framer.Next(p[n:])
+	base, kept := len(b.buf), b.phase != abandoned
+	for n < len(p) && b.answered < b.Len() && err == nil {
+		used, done := 0, false
+		used, done, err = in.framer.Next(p[n:])
+		switch {
+		case err != nil || in.framer.Aside() != 0: // what is before it is whole
+			if kept {
+				b.buf = append(b.buf, p[stored:n]...)
+			}
+			stored, base = n+used, len(b.buf)
+		case done:
+			if b.answered++; kept {
+				b.replies = append(b.replies, base+n+used-stored)
+				if kind := in.framer.Kind(); kind == '-' || kind == '!' {
+					b.errors++
+				}
+			}
+		}
 		n += used
-		if err != nil {
-			b.store(p[stored : n-used]) // the whole replies before
-			return n, err
-		}
-		if in.framer.Aside() != 0 {
-			b.store(p[stored : n-used])
-			stored, base = n, len(b.buf)
-			continue
-		}
-		if done {
-			b.answer(base+n-stored, in.framer.Kind())
-		}
 	}
-	b.store(p[stored:n])
-	return n, nil
+	if kept {
+		b.buf = append(b.buf, p[stored:n]...)
+	}
+	return n, err
 }
 
 // unasked takes bytes that no batch waits for: only pushes are legal, with attributes in front of them.

@@ -121,7 +121,7 @@ func TestTLSWhoseSocketIsFull(t *testing.T) {
 	require.False(t, big.Failed())
 	require.Greater(t, l.Progress(), before)
 	until(t, "all is written", l.idleWriter)
-	require.False(t, l.conn.secure.full())
+	require.False(t, l.conn.full())
 }
 
 // A lane over TLS ends at once, though it waits for room.
@@ -132,7 +132,7 @@ func TestTLSEndsWhileItWaitsForRoom(t *testing.T) {
 	require.NoError(t, err)
 	b := newTrip([]string{"SET", "k", string(make([]byte, 64<<20))})
 	done := start(t.Context(), l, b)
-	until(t, "the socket is full", l.conn.secure.full)
+	until(t, "the socket is full", l.conn.full)
 	require.NoError(t, l.Close())
 	await(t, "the caller", done)
 	_, err = b.Reply(0)

@@ -63,7 +63,7 @@ func oneTrip(t testing.TB, r *rand.Rand, l *Lane, call *Call, b *Batch) (left bo
 	way := r.IntN(16)
 	switch way {
 	case 0: // by somebody else
-		ok, flush := l.Dispatch(b, 1000)
+		ok, flush := l.Enqueue(b, 1000, false)
 		assert.True(t, ok)
 		if flush {
 			l.Flush()
@@ -185,7 +185,7 @@ func TestWriterHandsOver(t *testing.T) {
 		if written <= 10*maxWrites {
 			b := newTrip([]string{"PING"})
 			b.call.Begin(1)
-			assert.True(t, l.Enqueue(b, 1<<20))
+			assert.True(t, enqueue(l, b, 1<<20))
 			assert.False(t, b.flush)
 			more = append(more, b)
 		}

@@ -15,16 +15,33 @@ var errWriteTimeout = fmt.Errorf("the socket took no bytes for longer than the w
 // accepts no more, a goroutine goes on.
 func (l *Lane) Flush() {
 	for range maxWrites {
-		buf, ok := l.takeOutput()
-		if !ok {
+		l.mu.Lock()
+		if over := l.state >= failed; over || !l.gatheredLocked() {
+			l.writing = false
+			l.mu.Unlock()
+			if over {
+				l.settle()
+			}
 			return
 		}
-		n, err := l.conn.write(buf)
+		buf := l.wbuf
+		l.wbuf, l.spare = l.spare[:0], nil
+		l.handed += uint64(len(buf)) // writeFailed takes back what certainly was not
+		l.waiting = 0
+		l.mu.Unlock()
+
+		var n int
+		var err error
+		if l.conn.secure == nil {
+			n, err = l.conn.socket.write(buf)
+		} else {
+			n, err = l.conn.writeSecure(buf)
+		}
 		if err != nil {
 			l.writeFailed(len(buf)-n, err)
 			return
 		}
-		if n < len(buf) || l.conn.secure.full() {
+		if n < len(buf) || l.conn.full() {
 			go l.writeBlocking(buf, n)
 			return
 		}
@@ -33,32 +50,10 @@ func (l *Lane) Flush() {
 	go l.Flush()
 }
 
-// takeOutput swaps the buffers. All of the result counts as handed to the
-// connection from here on; writeFailed takes back what certainly was not. Without
-// enough output, or on a lane that has failed, it gives up the role of the writer.
-func (l *Lane) takeOutput() (buf []byte, ok bool) {
-	l.mu.Lock()
-	if l.state >= failed || !l.gatheredLocked() {
-		l.writing = false
-		over := l.state >= failed
-		l.mu.Unlock()
-		if over {
-			l.settle()
-		}
-		return nil, false
-	}
-	buf = l.wbuf
-	l.wbuf, l.spare = l.spare[:0], nil
-	l.handed += uint64(len(buf))
-	l.waiting = 0
-	l.mu.Unlock()
-	return buf, true
-}
-
 // writeBlocking writes what the connection did not accept at once, and then
 // whatever was enqueued meanwhile.
 func (l *Lane) writeBlocking(buf []byte, from int) {
-	for first := true; from < len(buf) || l.conn.secure.full(); first = false {
+	for first := true; from < len(buf) || l.conn.full(); first = false {
 		n, err := l.conn.writePiece(buf[from:])
 		if err != nil {
 			l.writeFailed(len(buf)-from-n, err)
