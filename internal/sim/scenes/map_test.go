@@ -209,7 +209,7 @@ func TestMovedOutweighsOlderMaps(t *testing.T) {
 		for i := 2; i < 6; i++ {
 			s.inside(i).Deaf(true)
 		}
-		slot := sim.Slot(key)
+		slot := cluster.Slot(key)
 		require.True(s, s.model.Migrate(slot, s.inside(1)))
 		s.node(1).RefuseDials()
 		s.model.FinishMigration(slot)
