@@ -15,6 +15,18 @@ var (
 	defaults = Limits{SuspectAfter: 500 * ms, StallTimeout: 3 * time.Second}
 )
 
+// TestLostWhileSuspect: a suspect server without a connection is down, so that dials ask whether it is back.
+func TestLostWhileSuspect(t *testing.T) {
+	s := New(defaults)
+	s.Lost(time.Now(), false, errTest, 0)
+	require.Equal(t, Up, s.State())
+	s.state = Suspect
+	s.Lost(time.Now(), false, errTest, 1)
+	require.Equal(t, Suspect, s.State())
+	s.Lost(time.Now(), false, errTest, 0)
+	require.Equal(t, Down, s.State())
+}
+
 // TestDiedYoung: connections have to prove themselves behind one that died young, and dials
 // are spaced behind many in a row, until one that was made later has grown up.
 func TestDiedYoung(t *testing.T) {

@@ -45,8 +45,8 @@ var connections = []promise{
 	{"18: no password and no argument is shown", []mutant{
 		{fault: "errors of the server show arguments", at: "internal/fate.Printed",
 			by: begins(`if text != "" { return text }`), test: "./cluster TestCanaryInServerErrors"},
-		{fault: "errors of a pipeline show its commands", at: "internal/bridge.Perform",
-			by: instead("return withoutValues(err,", "return err; return withoutValues(err,"), test: "./cluster TestCanaryInFailures"},
+		{fault: "errors of decoding show values", at: "internal/bridge.Decode",
+			by: instead("return i, withoutValues(", "return i, err; return i, withoutValues("), test: "./cluster TestCanaryInFailures"},
 		{fault: "start: an address that holds a password is printed", at: "internal/wire.CheckAddr",
 			by: instead("errNoAddr", "nil"), test: "./cluster TestAddressesWithPasswords"},
 	}},

@@ -20,7 +20,7 @@ import (
 // their callers, not in a copy on the lane.
 func TestLanesAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
-	const callers, size = 60, 256 << 10
+	const callers, size = 60, 128 << 10
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	quiet := Options{SuspectAfter: time.Minute, StallTimeout: time.Minute}
