@@ -70,7 +70,7 @@ func TestCmd(t *testing.T) {
 		require.Contains(t, servers.Addrs(), reply.Node())
 	}
 	must("SET", "long", strings.Repeat("x", 5000))
-	require.Regexp(t, `^"x{1000,}\.\.\. \(a reply of 5009 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
+	require.Regexp(t, `^"\$5000\\r\\nx{1000,}"\.\.\. \(a reply of 5009 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
 }
 
 // TestAsTypes: which types a reply is decoded into, and what becomes of an error inside of it.

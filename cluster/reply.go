@@ -143,15 +143,45 @@ func (r Reply) Node() string {
 	return engine.Reply(r).Node()
 }
 
-// String returns the reply as readable text: a string in quotes, a number, (nil), or lists and maps
-// of these. If the command failed, it is the error's text. It is cut after 1 KiB. The rest is not
-// copied.
+// String returns the reply as readable text: a string in quotes, a number, (nil), or a list of these. If the
+// command failed, it is the error's text. Of a reply of more than 1 KiB it is the beginning, as the server
+// sent it.
 func (r Reply) String() string {
 	raw, err := engine.Reply(r).Raw()
 	if err != nil {
 		return err.Error()
 	}
-	return shown(raw)
+	if len(raw) > longestPrint {
+		return fmt.Sprintf("%q... (a reply of %d bytes)", raw[:longestPrint], len(raw))
+	}
+	return printed(raw)
+}
+
+// longestPrint bounds the text of a reply, so that a large one does not fill a log.
+const longestPrint = 1 << 10
+
+// printed returns a reply as text. It does not use radix, which decodes no map or set of RESP3 with strings
+// as keys into an any.
+func printed(reply []byte) string {
+	if list, ok := resp.Array(reply); ok {
+		each := make([]string, len(list))
+		for i, element := range list {
+			each[i] = printed(element)
+		}
+		return "[" + strings.Join(each, " ") + "]"
+	}
+	text, err := resp.Bytes(reply)
+	switch {
+	case resp.IsError(reply):
+		return cause.Said(resp.ErrorText(reply)).Error()
+	case resp.IsNull(reply):
+		return "(nil)"
+	case err != nil:
+		return err.Error()
+	case strings.IndexByte("$+=", reply[0]) >= 0:
+		return strconv.Quote(string(text))
+	}
+	return string(text)
 }
 
 // As returns the reply as a T, by the rules of [Reply.Into]: a string, a number, a

@@ -2,7 +2,5 @@
 // they only read, may block, are slow, and what they do to the connection that
 // they are sent over. It is the only place that knows: every path by which a
 // command travels asks here, from the encoded command ([Of]).
-//
-// Of a command that is not in the table, of a module for example, a server can
-// tell ([ParseInfo]). The package knows no slots, asks no server and does no I/O.
+// The package knows no slots, asks no server and does no I/O.
 package command
