@@ -50,7 +50,6 @@ type GroupStart struct {
 	Pool *PoolInfo // whose connection it takes
 
 	Commands int // commands, including the ASKING before each command that follows an ASK
-	Bytes    int // bytes of the commands
 	Attempt  int // 1 when the request is first sent, 2 for its first retry, and so on
 	Groups   int // groups of the request that are sent at the same time
 

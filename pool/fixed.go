@@ -6,10 +6,6 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
-// DefaultSize is the number of connections of a [Fixed] pool to each node of a cluster, and the most of an
-// [Adaptive] one, unless they are set.
-const DefaultSize = nodepool.DefaultSize // 50
-
 // Fixed is a pool of Size connections. Each serves one batch at a time. Batches that find all
 // connections in use wait in order. A blocking command, a transaction or a radix.WithConn uses one of
 // the connections for its whole time.

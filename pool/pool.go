@@ -28,7 +28,7 @@ var _ radix.Client = (*Pool)(nil)
 // Custom returns a function for radix.PoolConfig.CustomPool. With it, radix's own Cluster or
 // Sentinel uses our pools. The function returns a [*Pool], or an error if the settings cannot be
 // used or the server cannot be reached. The Size of a Fixed and the Max of an Adaptive
-// are [DefaultSize] by default. Each connection sends READONLY, which radix's DoSecondary needs.
+// are 50 by default. Each connection sends READONLY, which radix's DoSecondary needs.
 //
 // The network is "tcp", or "unix" for the path of a socket. A path that begins with / is that of
 // a socket in any case. Other networks are errors.

@@ -109,7 +109,7 @@ func TestCustom(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.Equal(t, server.Addrs()[0], p.Addr().String())
 	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", fmt.Sprint(p))
-	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
+	require.Equal(t, 50, p.Stats().Size, "as for a node of a cluster")
 	blocked := make(chan error, 1)
 	go func() { blocked <- p.Do(ctx, radix.Cmd(nil, "BLPOP", "none", "0")) }()
 	require.Eventually(t, func() bool { return p.Stats().InUse == 1 }, 10*time.Second, time.Millisecond)

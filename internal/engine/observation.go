@@ -165,7 +165,7 @@ func (o *observation) begin(r *Request, trips []*trip) {
 		t.Measure(now)
 		t.told, t.of = true, r
 		t.start = redislanes.GroupStart{
-			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.attempt, Groups: o.groups,
+			Pool: t.pool.Info(), Commands: t.Len(), Attempt: o.attempt, Groups: o.groups,
 			Retried: retried, Redirected: redirected, Command: tripName{t},
 		}
 		t.observed = begin(o.tracer, "Trace.BeginGroup", trace.BeginGroup, o.ctx, t.start)

@@ -37,6 +37,9 @@ type Pool struct {
 	FailFast    bool
 }
 
+// defaultSize is the size of a pool.Fixed to a node of a cluster.
+const defaultSize = 50
+
 var strategies = map[string]lanes.Strategy{
 	"first_fit": lanes.FirstFit, "round_robin": lanes.RoundRobin, "least_used": lanes.LeastUsed,
 	"affinity": lanes.Affinity, "power_of_two": lanes.PowerOfTwo, "by_key": lanes.ByKey,
@@ -139,9 +142,9 @@ func (p Pool) Config() pool.Config {
 func (p Pool) Connections() int {
 	switch p.Kind {
 	case fixed:
-		return cmp.Or(p.Size, pool.DefaultSize)
+		return cmp.Or(p.Size, defaultSize)
 	case adaptive:
-		return cmp.Or(p.Max, max(pool.DefaultSize, p.Min))
+		return cmp.Or(p.Max, max(defaultSize, p.Min))
 	default:
 		return cmp.Or(p.Lanes, defaultLanes)
 	}
@@ -152,9 +155,9 @@ func (p Pool) String() string {
 	name := p.Kind
 	switch p.Kind {
 	case fixed:
-		name += fmt.Sprintf("-%d", cmp.Or(p.Size, pool.DefaultSize))
+		name += fmt.Sprintf("-%d", cmp.Or(p.Size, defaultSize))
 	case adaptive:
-		name += fmt.Sprintf("-%d-%d", cmp.Or(p.Min, 1), cmp.Or(p.Max, max(pool.DefaultSize, p.Min)))
+		name += fmt.Sprintf("-%d-%d", cmp.Or(p.Min, 1), cmp.Or(p.Max, max(defaultSize, p.Min)))
 	case laned:
 		name += p.laneNames()
 	}
