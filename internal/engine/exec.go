@@ -127,7 +127,7 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 				owner = t.Owner[r.slots[i]]
 			}
 			tr.pool = t.Nodes[owner].pool(asPrimary)
-			tr.SetKey(int64(r.slots[i]))
+			tr.Key = int64(r.slots[i])
 		}
 		r.addTo(tr, i)
 	}
@@ -138,7 +138,7 @@ func (e *execution) place(t *topology, r *Request, how How) (trips []*trip, plac
 func (r *Request) addTo(t *trip, i int) {
 	r.places[i] = place{trip: t, pos: t.Len()}
 	if r.marks[i]&markSlow != 0 {
-		t.SetSlow(true)
+		t.Slow = true
 	}
 	if len(r.parts) == 0 {
 		t.Add(r.bounds[i].from, r.bounds[i].to)
@@ -188,7 +188,7 @@ func (e *execution) submit(ctx context.Context, trips []*trip) {
 	e.call.More(len(trips))
 	for _, t := range trips {
 		if t.Len() >= largeTrip {
-			t.SetSlow(true)
+			t.Slow = true
 		}
 		if t.pool.Submit(&t.Batch) {
 			e.call.Mine(&t.Batch)

@@ -203,16 +203,16 @@ func (e *execution) placeOnReplicas(t *topology, r *Request, how How) []*trip {
 func (e *execution) tripTo(p *nodepool.Node, r *Request, i, first int, how How, alone bool) *trip {
 	slot := int64(r.slots[i])
 	for _, t := range e.trips[first:e.used] {
-		if t.pool == p && t.Alone() == alone && (!how.BySlot && !alone || t.Key() == slot) {
-			if t.Key() < 0 {
-				t.SetKey(slot)
+		if t.pool == p && t.Alone == alone && (!how.BySlot && !alone || t.Key == slot) {
+			if t.Key < 0 {
+				t.Key = slot
 			}
 			return t
 		}
 	}
 	t := e.trip(p, r.arena)
-	t.SetAlone(alone)
-	t.SetKey(slot)
+	t.Alone = alone
+	t.Key = slot
 	return t
 }
 

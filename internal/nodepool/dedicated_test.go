@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -285,4 +286,28 @@ func TestDoRefusesWhatChangesAConnection(t *testing.T) {
 			require.Equal(t, name, echo)
 		}
 	}
+}
+
+// TestIdleDedicatedClose: a laned pool keeps no more dedicated connections than were used in the last
+// IdleTimeout, also if that is most of what there were before.
+func TestIdleDedicatedClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := simulated(t, Laned{SlowLanes: -1}, simulatedServer(t, time.Millisecond))
+		var all []*Dedicated
+		for range 10 {
+			c, err := p.Dedicate(t.Context())
+			require.NoError(t, err)
+			all = append(all, c)
+		}
+		for _, c := range all[4:] {
+			c.Return()
+		}
+		time.Sleep(3 * defaultIdleTimeout)
+		require.Equal(t, 4, p.figures().Extra)
+		for _, c := range all[:4] {
+			c.Return()
+		}
+		time.Sleep(3 * defaultIdleTimeout)
+		require.Zero(t, p.figures().Extra)
+	})
 }

@@ -59,7 +59,7 @@ func (s *server) Address() string { return s.addr }
 // fails it; it does not block. See wire.Submitter for mine.
 func (n *Node) Submit(b *wire.Batch) (mine bool) {
 	p, err := n.main, error(nil)
-	if b.Alone() && p.shared() {
+	if b.Alone {
 		p, err = n.dedicatedPool()
 	}
 	if err != nil {
@@ -72,12 +72,9 @@ func (n *Node) Submit(b *wire.Batch) (mine bool) {
 // Abandon gives up waiting for a batch that was submitted.
 func (n *Node) Abandon(b *wire.Batch, cause error) {
 	p := n.main
-	if b.Alone() {
-		n.mu.Lock()
-		if n.dedicated != nil {
-			p = n.dedicated
-		}
-		n.mu.Unlock()
+	if b.Alone {
+		all := n.pools()
+		p = all[len(all)-1]
 	}
 	p.abandon(b, cause)
 }
@@ -88,18 +85,18 @@ func (n *Node) Dedicate(ctx context.Context) (*Dedicated, error) {
 	if ctx == nil {
 		return nil, wire.NotSent(n.addr, cause.ErrNilContext)
 	}
-	from := n.main
-	if from.shared() {
-		var err error
-		if from, err = n.dedicatedPool(); err != nil {
-			return nil, wire.NotSent(n.addr, err)
-		}
+	from, err := n.dedicatedPool()
+	if err != nil {
+		return nil, wire.NotSent(n.addr, err)
 	}
 	return from.access.(*exclusiveAccess).dedicate(ctx)
 }
 
 // dedicatedPool returns the pool of dedicated connections, and makes it if there is none.
 func (n *Node) dedicatedPool() (*Pool, error) {
+	if !n.main.shared() { // they come from the one pool
+		return n.main, nil
+	}
 	down := n.main.Down()
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -85,7 +85,7 @@ type markedSlow struct {
 }
 
 func (s markedSlow) Submit(b *wire.Batch) (mine bool) {
-	b.SetSlow(s.slow)
+	b.Slow = s.slow
 	return s.Node.Submit(b)
 }
 

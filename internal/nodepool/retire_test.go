@@ -16,7 +16,6 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestOutdatedWhileDialled: a connection that was being dialled when its address may have
@@ -143,7 +142,8 @@ func TestRetireUnderTraffic(t *testing.T) {
 
 // TestReplaceIsNotSpaced: Replace does not keep the pause between two calls of Renew.
 func TestReplaceIsNotSpaced(t *testing.T) {
-	overPipes(t, Laned{Lanes: 2}, lanes.Dialer{}, func(t *testing.T, p *Node, _ *piped) {
+	synctest.Test(t, func(t *testing.T) {
+		p := simulated(t, Laned{Lanes: 2}, simulatedServer(t, time.Millisecond))
 		time.Sleep(time.Second)
 		for i, renew := range []func(){func() { p.Renew(time.Time{}) }, func() { p.Renew(time.Time{}) }, p.Replace} {
 			renew()

@@ -49,7 +49,7 @@ func (a *sharedAccess) lineups() [2]*lineup { return [...]*lineup{&a.fast, &a.sl
 
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 	l, strategy := &a.fast, a.Strategy
-	slow := a.SlowLanes > 0 && (b.Slow() || b.Size() >= largeBatch)
+	slow := a.SlowLanes > 0 && (b.Slow || b.Size() >= largeBatch)
 	if slow {
 		l, strategy = &a.slow, leastUsed
 	}
@@ -65,10 +65,10 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 		}
 		set, i := l.set.Load(), 0
 		if strategy == nil {
-			i = lanes.FirstFit(set.Set, b.Key())
+			i = lanes.FirstFit(set.Set, b.Key)
 		} else if set.Len() > 0 {
 			var err error
-			if i, err = a.ask(strategy, set.Set, b.Key()); err != nil {
+			if i, err = a.ask(strategy, set.Set, b.Key); err != nil {
 				b.Fail(a.addr, err)
 				return false
 			}
@@ -192,7 +192,7 @@ func (a *sharedAccess) serveLocked() (more bool) {
 		set, served := l.set.Load(), 0
 		for ; served < maxServed; served++ {
 			w := l.queue.head
-			if w == nil || !a.placeLocked(set, lanes.FirstFit(set.Set, w.batch.Key()), w.batch) {
+			if w == nil || !a.placeLocked(set, lanes.FirstFit(set.Set, w.batch.Key), w.batch) {
 				break
 			}
 			a.queue.remove(w)

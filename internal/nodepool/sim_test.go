@@ -218,20 +218,6 @@ func TestLoadsOfAllShapes(t *testing.T) {
 	}
 }
 
-// TestCallersRestAtMin: as many callers as connections are no reason to grow,
-// though the next batch may come before the connection of the last one is free.
-func TestCallersRestAtMin(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Adaptive{Min: 6, Max: 50}, 100*time.Millisecond)
-		w.run(30*time.Second, 6, always(6), w.command)
-		s := w.figures()
-		grows, _ := w.changes()
-		require.Zero(t, grows)
-		require.Equal(t, 6, s.Open)
-	})
-}
-
 // TestPingsAreNoLoad: they neither keep a pool large nor make it grow.
 func TestPingsAreNoLoad(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ import (
 type slowly struct{ *Node }
 
 func (s slowly) Submit(b *wire.Batch) bool {
-	b.SetSlow(true)
+	b.Slow = true
 	return s.Node.Submit(b)
 }
 

@@ -114,27 +114,3 @@ func TestDeadConnection(t *testing.T) {
 		})
 	}
 }
-
-// TestEachSilenceIsAsked: a question of an earlier silence that was lost on its way
-// does not stand in for the one of this silence.
-func TestEachSilenceIsAsked(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := new(holder)
-		p := h.pool(t, Laned{Lanes: 1})
-		silence := func(length time.Duration) {
-			h.hold(writes)
-			done := make(chan error, 1)
-			go func() { _, err := incr(p, time.Minute); done <- err }()
-			time.Sleep(length)
-			h.hold(nothing)
-			require.NoError(t, <-done)
-		}
-		silence(0)
-		h.lose(true)
-		silence(defaultSuspectAfter + 100*ms)
-		h.lose(false)
-		silence(time.Second)
-		require.Zero(t, p.figures().Downs, "it answers elsewhere")
-	})
-}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -159,24 +158,6 @@ func TestRenewalsAreSpaced(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, before+5, w.figures().Closes["renewed"], "after a quiet time, at once")
 	})
-}
-
-// TestEvictingServer: a real server that may not spend memory on clients.
-func TestEvictingServer(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	_ = server.Nodes()[0].Do(t.Context(), nil, "CONFIG", "SET", "maxmemory-clients", "1")
-	p := open(t, Laned{}, server)
-	ctx := within(t, time.Second)
-	for ctx.Err() == nil {
-		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-		_ = p.Do(short, radix.Cmd(nil, "PING"))
-		<-short.Done()
-		cancel()
-	}
-	t.Log(p.figures())
-	require.LessOrEqual(t, p.figures().Dials, uint64(50))
-	balanced(t, p)
 }
 
 // TestRefusalsThatPass: a server that refuses the handshake for now is dialled again as

@@ -223,34 +223,6 @@ func TestSuspicionEndsInStall(t *testing.T) {
 	})
 }
 
-// TestPausedServerIsNotSuspect: as in a graceful failover, writes wait for five
-// seconds, and the server answers elsewhere. It is asked now and then only.
-func TestPausedServerIsNotSuspect(t *testing.T) {
-	for name, kind := range suspiciousKinds {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				h := new(holder)
-				p := h.pool(t, kind)
-				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				time.Sleep(time.Second)
-				h.hold(writes)
-				before := h.dialled()
-				done := make(chan error, 1)
-				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
-				time.Sleep(5 * time.Second)
-				s := p.figures()
-				require.Zero(t, s.Downs)
-				require.Empty(t, s.Closes)
-				require.LessOrEqual(t, h.dialled(), before+6)
-				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
-				h.hold(nothing)
-				require.NoError(t, <-done)
-			})
-		})
-	}
-}
-
 // TestBlockedUsersAreNotSilence: a dedicated connection may be silent.
 func TestBlockedUsersAreNotSilence(t *testing.T) {
 	for name, kind := range suspiciousKinds {

@@ -66,31 +66,6 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 	}
 }
 
-// TestEachUnansweredDialIsNoticed: a dedicated connection that was given back between two looks has shown
-// that the server makes nobody wait. Each unanswered dial took twice as long as the last.
-func TestEachUnansweredDialIsNoticed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := new(holder)
-		p := h.pool(t, Laned{Lanes: 1, MaxDedicated: 8})
-		for range 5 {
-			conn, err := p.Dedicate(t.Context())
-			require.NoError(t, err)
-			defer conn.Return()
-			h.lose(true)
-			began := time.Now()
-			_, err = p.Dedicate(t.Context())
-			require.ErrorIs(t, err, cause.ErrSuspect)
-			require.Less(t, time.Since(began), 3*defaultSuspectAfter)
-			h.lose(false)
-			time.Sleep(5 * time.Second)
-			again, err := p.Dedicate(t.Context())
-			require.NoError(t, err)
-			require.NoError(t, again.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-			again.Return()
-		}
-	})
-}
-
 // TestUnansweredDialBesideDedicatedConnections: those who wait for a dial that is not
 // answered learn so as soon as if there were no dedicated ones, unless one of those shows life.
 func TestUnansweredDialBesideDedicatedConnections(t *testing.T) {

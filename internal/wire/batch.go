@@ -17,9 +17,11 @@ type Batch struct {
 	lane  *Lane
 	arena []byte // the caller's; only valid until the lane has copied the runs
 	runs  []span // parts of arena, neighbours merged
-	key   int64  // for strategies; negative: none
-	slow  bool   // travels on lanes for slow commands, where there are any
-	alone bool   // travels over a connection that no other batch uses meanwhile
+
+	// These are set before the batch is submitted. Reset sets them to -1 and false.
+	Key   int64 // for strategies such as lanes.ByKey; negative: none
+	Slow  bool  // it travels on lanes for slow commands, where there are any
+	Alone bool  // it travels over a connection that no other batch uses meanwhile
 
 	uncounted bool // such as a PING: no [ErrorCount] counts it
 
@@ -73,31 +75,10 @@ const (
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
 	*b = Batch{
-		call: call, arena: arena, key: -1, buf: Kept(b.buf, KeptBytes),
+		call: call, arena: arena, Key: -1, buf: Kept(b.buf, KeptBytes),
 		runs: Kept(b.runs, KeptCommands), ends: Kept(b.ends, KeptCommands), replies: Kept(b.replies, KeptCommands),
 	}
 }
-
-// SetKey gives the batch a number for strategies such as lanes.ByKey, before it is
-// submitted; Reset takes it away.
-func (b *Batch) SetKey(key int64) { b.key = key }
-
-// Key returns the number that SetKey gave the batch; negative: none.
-func (b *Batch) Key() int64 { return b.key }
-
-// SetSlow says whether the batch holds slow commands, before it is submitted: a
-// pool that has lanes for those puts it on one of them. Reset makes it fast.
-func (b *Batch) SetSlow(slow bool) { b.slow = slow }
-
-// Slow reports whether the batch holds slow commands.
-func (b *Batch) Slow() bool { return b.slow }
-
-// SetAlone says whether the batch travels over a connection that no other batch uses meanwhile,
-// before it is submitted. Reset has it share one.
-func (b *Batch) SetAlone(alone bool) { b.alone = alone }
-
-// Alone reports whether the batch shares no connection.
-func (b *Batch) Alone() bool { return b.alone }
 
 // Measure makes it known, once the batch is complete, how long it took since the
 // given time, which is one of [Now]. It must be called before the batch is submitted;

@@ -111,35 +111,6 @@ func TestCallIsUsedAgain(t *testing.T) {
 	}
 }
 
-// One wake-up for a call, in whatever order its batches end.
-func TestCallOfSeveralBatches(t *testing.T) {
-	addr := scripted(t, (*peer).echo)
-	open, closed := dial(t, addr), dial(t, addr)
-	require.NoError(t, closed.Close())
-	call := NewCall()
-	a, b, c := new(Batch), new(Batch), new(Batch)
-	for range 100 { // the same memory again and again
-		a.fill(call, []string{"ECHO", "a"})
-		b.fill(call, []string{"ECHO", "b"}, []string{"NOPE"})
-		c.fill(call, []string{"ECHO", "c"})
-		call.Begin(3)
-		require.True(t, open.Submit(a))
-		require.True(t, open.Submit(b))
-		require.False(t, closed.Submit(c))
-		mine := []*Batch{a, b}
-		Flush(mine)
-		for _, b := range mine {
-			b.read(within(t, patience))
-		}
-		require.NoError(t, call.Wait(within(t, patience)))
-		require.Equal(t, []string{"$1\r\na\r\n"}, a.texts())
-		require.Equal(t, []string{"$1\r\nb\r\n", "+OK\r\n"}, b.texts())
-		require.True(t, c.Failed())
-		require.True(t, c.HasError())
-		require.False(t, a.HasError() || b.HasError())
-	}
-}
-
 func TestBatchOfScatteredCommands(t *testing.T) {
 	arena := []byte("aabbbcdddd")
 	b := new(Batch)

@@ -131,29 +131,6 @@ func TestRepliesThatArrivedSurviveAFailedWrite(t *testing.T) {
 	}
 }
 
-// TestSilentAfterAFailedWrite: after a failed write the connection is closed soon, also if the server
-// sends nothing more.
-func TestSilentAfterAFailedWrite(t *testing.T) {
-	over := make(chan struct{})
-	addr := scripted(t, func(p *peer) { p.take(1); <-over })
-	defer close(over)
-	l, err := Dial(within(t, patience), lanes.Dialer{}, addr)
-	require.NoError(t, err)
-	conn := failWrites(l)
-	close(conn.fail)
-	lost := begun([]string{"SET", "k", "v"})
-	require.True(t, l.Submit(lost))
-	Flush([]*Batch{lost})
-	require.NoError(t, lost.call.Wait(within(t, patience)))
-	require.True(t, lost.Failed())
-	until(t, "the connection is closed", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.state >= shut
-	})
-	require.NoError(t, l.Close())
-}
-
 // lying is a connection like TLS, of whose failed writes more may have been
 // sent than they say.
 type lying struct {

@@ -90,7 +90,4 @@ const (
 	// maxGreeting bounds each reply of the handshake: what answers may be no Redis server at all.
 	// The longest is that to ROLE, which has a row of about 90 bytes for each replica.
 	maxGreeting = 128 << 10
-
-	// radixLine is the longest line that radix reads.
-	radixLine = 4 << 10
 )

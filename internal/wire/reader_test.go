@@ -89,24 +89,6 @@ func TestClaimIsLostToASecondBatch(t *testing.T) {
 	assert.Equal(t, []string{":1\r\n"}, first.texts())
 }
 
-func TestCallerReadsForThoseBehindIt(t *testing.T) {
-	addr, got, answer := gated(t)
-	l := dial(t, addr)
-	quieten(t, l)
-	first, second := newTrip([]string{"ECHO", "1"}), newTrip([]string{"ECHO", "2"})
-	firstDone := start(within(t, patience), l, first)
-	<-got
-	secondDone := start(within(t, patience), l, second)
-	until(t, "both are in flight", func() bool { return l.InFlight() == 2 })
-	answer <- ":1\r\n"
-	await(t, "the first", firstDone)
-	<-got
-	answer <- ":2\r\n"
-	await(t, "the second", secondDone)
-	assert.Equal(t, []string{":1\r\n", ":2\r\n"}, append(first.texts(), second.texts()...))
-	assert.Zero(t, l.InFlight())
-}
-
 // A caller that leaves between Enqueue and Read gives up its roles: nobody
 // else would ever write or read.
 func TestAbandonBeforeFlushAndRead(t *testing.T) {

@@ -64,22 +64,9 @@ func (c *wholeConn) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		c.whole = shortLine(reply)
+		c.whole = reply
 	}
 	n := copy(p, c.whole)
 	c.whole = c.whole[n:]
 	return n, nil
-}
-
-// shortLine returns a status as a bulk string if it is longer than a line that radix reads, and cuts an
-// error off there.
-func shortLine(reply []byte) []byte {
-	switch {
-	case len(reply) <= radixLine:
-	case reply[0] == '+':
-		return resp.AppendBulk(nil, string(reply[1:len(reply)-len("\r\n")]))
-	case reply[0] == '-':
-		return append(reply[:radixLine-len("\r\n")], "\r\n"...)
-	}
-	return reply
 }
