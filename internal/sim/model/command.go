@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -198,17 +197,5 @@ func (c *command) flagNames() (names []string) {
 			names = append(names, flag)
 		}
 	}
-	return names
-}
-
-// Commands returns the names of all commands, in order.
-func Commands() (names []string) {
-	for _, c := range commands {
-		names = append(names, c.name)
-		for _, sub := range c.subs {
-			names = append(names, sub.name)
-		}
-	}
-	slices.Sort(names)
 	return names
 }

@@ -18,13 +18,19 @@ var uncommon = []string{"client|info", "command", "info", "role", "time"}
 func TestEveryCommandIsCompared(t *testing.T) {
 	scripts, err := os.ReadFile("livescripts_test.go")
 	require.NoError(t, err)
-	for _, name := range Commands() {
-		words := strings.ToUpper(strings.ReplaceAll(name, "|", " "))
+	compared := func(c *command) {
+		words := strings.ToUpper(strings.ReplaceAll(c.name, "|", " "))
 		drawn := slices.ContainsFunc(templates, func(template string) bool {
 			return strings.HasPrefix(strings.TrimPrefix(template, "~")+" ", words+" ")
 		})
-		if !slices.Contains(uncommon, name) && !drawn {
-			require.Regexp(t, `(?m)^\t+\d\w*[.>]? `+words+`\b`, string(scripts), "%s is compared with no server", name)
+		if !slices.Contains(uncommon, c.name) && !drawn {
+			require.Regexp(t, `(?m)^\t+\d\w*[.>]? `+words+`\b`, string(scripts), "%s is compared with no server", c.name)
+		}
+	}
+	for _, c := range commands {
+		compared(c)
+		for _, sub := range c.subs {
+			compared(sub)
 		}
 	}
 }
