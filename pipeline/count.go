@@ -51,7 +51,7 @@ import (
 // INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is not a whole number of seconds.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
 	k := fullKey{key: key}
-	if ttl <= 0 || p.list.Unfit() != nil {
+	if ttl <= 0 || !p.list.Fit() {
 		return p.incrBy(k, n)
 	}
 	if err := unitless(ttl); err != nil {

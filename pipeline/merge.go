@@ -24,12 +24,7 @@ type fullKey struct{ prefix, key string }
 
 func (k fullKey) String() string { return k.prefix + k.key }
 
-func (k fullKey) slot() uint16 {
-	if k.prefix == "" {
-		return slots.Of(k.key)
-	}
-	return slots.OfParts(k.prefix, k.key)
-}
+func (k fullKey) slot() uint16 { return slots.OfParts(k.prefix, k.key) }
 
 func (k fullKey) hash(seed maphash.Seed) uint64 {
 	h := maphash.String(seed, k.key)

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -91,8 +90,8 @@ func (p *Pipeline) Len() int { return p.list.Request.Len() }
 func (p *Pipeline) IncrBy(key string, n int64) Reply { return p.incrBy(fullKey{key: key}, n) }
 
 func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
-	if err := p.list.Unfit(); err != nil {
-		return p.refuse("INCRBY", err)
+	if !p.list.Fit() {
+		return p.refuse("INCRBY", nil)
 	}
 	const head = "*3\r\n$6\r\nINCRBY\r\n"
 	b := append(p.list.Request.Buffer(), head...)
@@ -126,7 +125,7 @@ func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
 // expire appends EXPIRE or, for a ttl in milliseconds, PEXPIRE, with an option that may be empty.
 func (p *Pipeline) expire(key fullKey, ttl time.Duration, option string) Reply {
 	command, n := expiry(ttl)
-	if err := cmp.Or(p.list.Unfit(), unitless(ttl)); err != nil {
+	if err := unitless(ttl); err != nil || !p.list.Fit() {
 		return p.refuse(command, err)
 	}
 	const words = 3 // without the option
@@ -184,8 +183,8 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 // [redislanes.ErrShared] refuses commands that may block or change their connection, WAIT and
 // WAITAOF.
 func (p *Pipeline) Cmd(name string, arguments ...any) Reply {
-	if err := p.list.Unfit(); err != nil {
-		return p.refuse(strings.ToUpper(name), err)
+	if !p.list.Fit() {
+		return p.refuse(strings.ToUpper(name), nil)
 	}
 	encoded, err := args.Append(p.list.Request.Buffer(), name, arguments)
 	if err == nil {
@@ -202,8 +201,8 @@ func (p *Pipeline) Cmd(name string, arguments ...any) Reply {
 // arguments, not on its name as in radix. An action that is not one command, such as that of a
 // radix.EvalScript, is refused. For scripts see [Pipeline.Eval].
 func (p *Pipeline) Append(action radix.Action) Reply {
-	if err := p.list.Unfit(); err != nil {
-		return p.refuse(actionName(action, nil), err)
+	if !p.list.Fit() {
+		return p.refuse(actionName(action, nil), nil)
 	}
 	if action == nil {
 		return p.refuse("Append", cause.ErrNilAction)
@@ -234,7 +233,7 @@ func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Re
 // An empty pipeline does nothing. If a command was refused when it was appended, nothing is sent.
 // A second Do without a Reset is an error and changes nothing.
 func (p *Pipeline) Do(ctx context.Context) error {
-	if len(p.counts) == 0 || p.list.Unfit() != nil {
+	if len(p.counts) == 0 || !p.list.Fit() {
 		return p.list.Do(ctx, p.how)
 	}
 	err := p.list.Do(ctx, p.how)
@@ -278,8 +277,8 @@ var errNoScript = errors.New("the script is nil or empty: make it with NewScript
 // Scripts count as slow unless cluster.Config or [Reply.Fast] says otherwise. They are not
 // idempotent unless marked.
 func (p *Pipeline) Eval(s *Script, keys []string, args ...string) Reply {
-	if err := p.list.Unfit(); err != nil {
-		return p.refuse("EVALSHA", err)
+	if !p.list.Fit() {
+		return p.refuse("EVALSHA", nil)
 	}
 	if s == nil || s.text == "" {
 		return p.refuse("EVALSHA", errNoScript)

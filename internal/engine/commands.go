@@ -19,7 +19,6 @@ import (
 type Commands struct {
 	client     *Client
 	state      state
-	idempotent bool // all commands are
 	generation uint32
 	err        error      // why Do has sent nothing
 	receivers  []receiver // in the order of their commands
@@ -58,9 +57,12 @@ type Decode func(replies []byte, into any) error
 // NewCommands returns an empty list for the client, which New may not have made. decode is for the
 // receivers of [Commands.Receive].
 func NewCommands(client *Client, idempotent bool, decode Decode) Commands {
-	c := Commands{client: client, idempotent: idempotent, decode: decode}
+	c := Commands{client: client, decode: decode}
 	if client.Made() {
 		c.state = appending
+	}
+	if idempotent {
+		c.Request.every = Repeatable
 	}
 	return c
 }
@@ -68,33 +70,25 @@ func NewCommands(client *Client, idempotent bool, decode Decode) Commands {
 // Client returns the client that the commands are for.
 func (c *Commands) Client() *Client { return c.client }
 
-// Unfit returns why no command can be appended now, nil if one can.
-func (c *Commands) Unfit() error {
-	switch c.state {
-	case appending:
-		return nil
-	case clientless:
-		return ErrNoClient
-	}
-	return errLate
-}
+// Fit reports whether a command can be appended now.
+func (c *Commands) Fit() bool { return c.state == appending }
 
 // Last returns the reply of the command that was added to the Request last.
-func (c *Commands) Last() Reply {
-	i := c.Request.Len() - 1
-	if c.idempotent {
-		c.Request.Mark(i, Repeatable)
-	}
-	return Reply{of: c, index: int32(i), generation: c.generation}
-}
+func (c *Commands) Last() Reply { return Reply{c, int32(c.Request.Len() - 1), c.generation} }
 
 // Receive has Do decode the reply of the last command into what into points to.
 func (c *Commands) Receive(into any) {
 	c.receivers = append(c.receivers, receiver{command: c.Request.Len() - 1, into: into})
 }
 
-// Refuse notes a command that will not be sent. The indexes of refusals are negative.
+// Refuse notes a command that will not be sent, because of err or, without one, because none can be appended now. The
+// indexes of refusals are negative.
 func (c *Commands) Refuse(name string, err error) Reply {
+	if err == nil {
+		if err = errLate; c.state == clientless {
+			err = ErrNoClient
+		}
+	}
 	if !errors.Is(err, redislanes.ErrNotSent) { // an action's own
 		err = fmt.Errorf("%w: %w", err, redislanes.ErrNotSent)
 	}
@@ -147,6 +141,9 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	for i := range c.receivers {
 		c.receivers[i].receive(&c.Request, c.decode)
 	}
+	if c.Request.Clean() && len(c.receivers) == 0 {
+		return nil
+	}
 	return c.firstError()
 }
 
@@ -162,9 +159,6 @@ func (r *receiver) receive(of *Request, decode Decode) {
 }
 
 func (c *Commands) firstError() error {
-	if c.Request.Clean() && len(c.receivers) == 0 {
-		return nil
-	}
 	var result *redislanes.PipelineError
 	for i := range c.Request.Len() {
 		if err := c.errorOf(i); err != nil {

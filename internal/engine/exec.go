@@ -43,8 +43,27 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 			return err
 		}
 	}
-	e := c.prepare(ctx, r)
+	if r.execution == nil {
+		r.execution = newExecution()
+	}
+	e := r.execution // no lane holds it any more
+	e.request, e.observed = r, nil
+	if c.tracer.asked {
+		c.tracer.observe(ctx, r)
+		e.observed = &r.observed
+	}
+	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]
+	clear(r.places)
+	if r.several {
+		r.joinSlots()
+	}
+	if len(r.scripts) > 0 && r.Len() > 1 {
+		r.spellOut()
+	}
 	trips, placed := e.place(c.topology.Load(), r, how)
+	if e.observed != nil {
+		e.observed.attempt, e.observed.groups = 1, len(trips)
+	}
 	e.send(ctx, trips, how.Sequential)
 	if placed {
 		r.clean = e.await(ctx)
@@ -67,28 +86,6 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 		r.observed.ended(r)
 	}
 	return nil
-}
-
-// prepare makes the request ready for its first attempt, with an execution that no lane holds any more.
-func (c *Client) prepare(ctx context.Context, r *Request) *execution {
-	if r.execution == nil {
-		r.execution = newExecution()
-	}
-	e := r.execution
-	e.request, e.observed = r, nil
-	if c.tracer.asked {
-		c.tracer.observe(ctx, r)
-		e.observed = &r.observed
-	}
-	r.places = slices.Grow(r.places[:0], len(r.bounds))[:len(r.bounds)]
-	clear(r.places)
-	if r.several {
-		r.joinSlots()
-	}
-	if len(r.scripts) > 0 && r.Len() > 1 {
-		r.spellOut()
-	}
-	return e
 }
 
 // place gives all commands places on trips, by the map of the slots. It reports
@@ -148,29 +145,20 @@ func (r *Request) addTo(t *trip, i int) {
 	}
 }
 
-// send submits the trips of one attempt. If they are to go one after the other, it waits for
-// each.
+// send hands trips to their pools, and writes and reads what falls to the caller. If they are to go one after
+// the other, it waits for each.
 func (e *execution) send(ctx context.Context, trips []*trip, sequential bool) {
-	if e.observed != nil {
-		e.observed.attempt++
-		e.observed.groups = len(trips)
-	}
-	if !sequential {
-		e.submit(ctx, trips)
-		return
-	}
-	for i := range trips {
-		e.submit(ctx, trips[i:i+1])
-		for e.open && ctx.Err() == nil {
-			if complete, err := e.call.Next(ctx, nil); err == nil {
-				e.open = !complete
+	if sequential && len(trips) > 1 {
+		for i := range trips {
+			e.send(ctx, trips[i:i+1], true)
+			for e.open && ctx.Err() == nil {
+				if complete, err := e.call.Next(ctx, nil); err == nil {
+					e.open = !complete
+				}
 			}
 		}
+		return
 	}
-}
-
-// submit hands the trips to their pools, and writes and reads what falls to the caller.
-func (e *execution) submit(ctx context.Context, trips []*trip) {
 	if e.observed != nil {
 		e.observed.begin(e.request, trips)
 	}

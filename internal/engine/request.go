@@ -35,6 +35,7 @@ type Request struct {
 	bounds []bound
 	slots  []int32 // of each command; -1 without a key
 	marks  []Mark  // of each command
+	every  Mark    // of all commands that are added
 
 	scripts []script      // of commands that run one by its hash, in their order
 	lastOf  map[int32]int // the last command of each of their slots
@@ -113,7 +114,7 @@ type execution struct {
 // Reset makes the Request empty. Replies got from it before are invalid.
 func (r *Request) Reset() {
 	if cap(r.arena) > wire.KeptBytes {
-		*r = Request{execution: r.execution}
+		*r = Request{execution: r.execution, every: r.every}
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.histories, r.probes = false, nil, false
@@ -145,15 +146,14 @@ func (r *Request) Buffer() []byte { return r.arena }
 // slot; slots.NoKey for a command without a key. It checks nothing: it is for the commands that
 // package pipeline writes itself. A command of a program goes through [Client.Append], which
 // refuses what cannot travel with others.
-func (r *Request) Commit(buf []byte, slot int32) {
-	r.add(len(r.arena), len(buf), slot)
-	r.arena = buf
-}
+func (r *Request) Commit(buf []byte, slot int32) { r.add(buf, len(r.arena), len(buf), slot) }
 
-func (r *Request) add(from, to int, slot int32) {
+// add adds the command in buf, which becomes the memory of all commands.
+func (r *Request) add(buf []byte, from, to int, slot int32) {
+	r.arena = buf
 	r.bounds = append(r.bounds, bound{from, to})
 	r.slots = append(r.slots, slot)
-	r.marks = append(r.marks, 0)
+	r.marks = append(r.marks, r.every)
 }
 
 // Mark notes what is known of the i-th command.

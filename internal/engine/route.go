@@ -61,8 +61,7 @@ func (c *Client) AppendTogether(r *Request, buf []byte, ends []int, otherwise in
 			return crossSlot(cmd.Name(), slot, s)
 		}
 		slot = max(slot, s)
-		r.add(from, to, slots.NoKey)
-		r.arena = buf
+		r.add(buf, from, to, slots.NoKey)
 		r.judge(i, c.cfg.Slow.apply(cmd))
 		from = to
 	}
@@ -86,7 +85,7 @@ func (r *Request) joinParts() {
 	}
 	r.parts = append(r.parts, r.bounds...)
 	r.bounds, r.slots, r.marks = r.bounds[:0], r.slots[:0], r.marks[:0]
-	r.add(0, len(r.arena), slot)
+	r.add(r.arena, 0, len(r.arena), slot)
 	r.marks[0] = may
 }
 

@@ -15,7 +15,7 @@ var connections = []promise{
 			by: instead("m.becomeLocked(busy)", `m.becomeLocked(busy); m.lane.Flush(); wire.Ask(a.ctx, m.lane, []string{"PING"})`), test: "./internal/nodepool TestSlowCommandsHoldNobodyUp"},
 		{fault: "fast commands queue behind slow ones", at: "internal/engine.Request.addTo",
 			by: never("r.marks[i]&markSlow != 0"), test: "./cluster TestFastPassesSlow"},
-		{fault: "small requests queue behind large ones", at: "internal/engine.execution.submit",
+		{fault: "small requests queue behind large ones", at: "internal/engine.execution.send",
 			by: never("t.Len() >= largeTrip"), test: "./cluster TestLargeTripsTravelSlow"},
 	}},
 	{"13: blocking commands, transactions and radix.WithConn have a connection for themselves", []mutant{
