@@ -29,7 +29,8 @@ func (c *Client) WithConn(ctx context.Context, slot int32, how How, use func(con
 	err = errActionPanicked
 	defer func() {
 		info := redislanes.RequestInfo{Took: c.tracer.now() - began, Trips: d.history.Tries, Retries: d.history.Tries - 1, Addr: d.addr()}
-		failed(&info, err)
+		o, code := outcomeOf(nil, err)
+		info.Outcome, info.Code, info.Err = outcomes[o], code, err
 		c.tracer.endRequest(seen, start, info)
 	}()
 	err = d.perform(ctx, use)

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -70,7 +68,7 @@ func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 		reply, err := r.outcome(i)
 		became.add(reply, err, r.probes)
 	}
-	info.Outcome, info.Failed, info.Code, info.Err = became.worst(), became.failed, became.code, became.err
+	info.Outcome, info.Failed, info.Code, info.Err = outcomes[became.worst], became.failed, became.code, became.err
 	return info
 }
 
@@ -90,57 +88,46 @@ func (r *Request) onlyNode() string {
 	return addr
 }
 
-// A tally is what became of several commands. Code and error are those of the first command
-// that fared worst.
+// outcomes are from the best to the worst.
+var outcomes = [...]string{"ok", "error", "not_sent", "unknown"}
+
+// A tally is what became of several commands. Worst is one of outcomes; code and error are those of the first
+// command that fared worst.
 type tally struct {
-	outcome string
-	failed  int
-	code    string
-	err     error
+	worst, failed int
+	code          string
+	err           error
 }
 
 // add adds what became of one more. If the commands probe, NOSCRIPT is no failure: it is the
 // first half of running a script.
 func (t *tally) add(reply []byte, err error, probes bool) {
-	o := outcomeOf(reply, err)
-	if o == "ok" || probes && saysNoScript(reply) {
+	o, code := outcomeOf(reply, err)
+	if o == 0 || probes && code == "NOSCRIPT" {
 		return
 	}
-	t.failed++
-	if !worse(o, t.outcome) {
-		return
-	}
-	t.outcome, t.code, t.err = o, "", err
-	if o == "error" {
-		t.code = wire.ErrorCode(resp.ErrorText(reply))
+	if t.failed++; o > t.worst {
+		t.worst, t.code, t.err = o, code, err
 	}
 }
 
-func (t *tally) worst() string { return cmp.Or(t.outcome, "ok") }
-
-// worse reports whether an outcome, which is not ok, is worse than another one.
-func worse(o, than string) bool {
-	order := [...]string{"error", "not_sent", "unknown"}
-	return slices.Index(order[:], o) > slices.Index(order[:], than)
-}
-
-const noScriptCode = "NOSCRIPT"
-
-// saysNoScript tells whether the server does not know the script of EVALSHA.
-func saysNoScript(reply []byte) bool {
-	return resp.IsError(reply) && wire.ErrorCode(resp.ErrorText(reply)) == noScriptCode
-}
-
-func outcomeOf(reply []byte, err error) string {
+// outcomeOf returns what became of a command, or of the function of a dedicated action, whose error may be its
+// own, with the code of a server's error.
+func outcomeOf(reply []byte, err error) (o int, code string) {
+	said, answered := cause.SaidIn(err)
 	switch {
-	case err == nil && !resp.IsError(reply):
-		return "ok"
+	case err == nil && resp.IsError(reply):
+		return 1, wire.ErrorCode(resp.ErrorText(reply))
 	case err == nil:
-		return "error"
+		return 0, ""
 	case errors.Is(err, redislanes.ErrNotSent):
-		return "not_sent"
+		return 2, ""
+	case errors.Is(err, redislanes.ErrUnknownOutcome):
+		return 3, ""
+	case answered:
+		return 1, wire.ErrorCode([]byte(said))
 	}
-	return "unknown"
+	return 1, ""
 }
 
 // begin notes groups that are being sent, and tells of those that share a connection.
@@ -203,31 +190,7 @@ func (t *trip) info() redislanes.GroupInfo {
 			became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
 		}
 	}
-	return redislanes.GroupInfo{Took: t.Took(), Outcome: became.worst(), Code: became.code, Err: became.err}
-}
-
-// failed notes the error of an action that has a connection to itself, which fails as a
-// whole.
-func failed(i *redislanes.RequestInfo, err error) {
-	if i.Outcome = "ok"; err != nil {
-		i.Err = err
-		i.Outcome, i.Code = outcomeOfAction(err)
-	}
-}
-
-// outcomeOfAction returns what became of an action that has failed: its error may
-// be its own.
-func outcomeOfAction(err error) (o string, code string) {
-	said, answered := cause.SaidIn(err)
-	switch {
-	case errors.Is(err, redislanes.ErrNotSent):
-		return "not_sent", ""
-	case errors.Is(err, redislanes.ErrUnknownOutcome):
-		return "unknown", ""
-	case answered:
-		return "error", wire.ErrorCode([]byte(said))
-	}
-	return "error", ""
+	return redislanes.GroupInfo{Took: t.Took(), Outcome: outcomes[became.worst], Code: became.code, Err: became.err}
 }
 
 // A tracer tells a program's trace of requests and of their groups. A panic in the trace is logged.
