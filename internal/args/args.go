@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -76,7 +77,7 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 func appendMarshaled(b []byte, arg any, marshal func() ([]byte, error)) ([]byte, error) {
 	text, err := call(marshal)
 	if err != nil {
-		return b, &failed{arg, err}
+		return b, cause.Hidden(fmt.Sprintf("%T, and its marshaler has failed", arg), err)
 	}
 	return resp.AppendBulk(b, text), nil
 }
@@ -85,13 +86,3 @@ func call(marshal func() ([]byte, error)) (text []byte, err error) {
 	defer guard.Catch("the marshaler of an argument", &err)
 	return marshal()
 }
-
-// A failed is a marshaler's error.
-type failed struct {
-	arg any
-	err error
-}
-
-func (f *failed) Error() string { return fmt.Sprintf("%T, and its marshaler has failed", f.arg) }
-
-func (f *failed) Unwrap() error { return f.err }

@@ -19,8 +19,7 @@ type Request struct {
 	encoded []byte
 	ends    []int
 	traits  command.Traits // of any of the commands
-	held    string         // the first that changes its connection, or is about it
-	refusal error          // why that is refused on a connection of others
+	refused error          // of the first that changes its connection, or is about it, on one of others
 	changes bool           // one does so by more than transactions
 	session transactions
 }
@@ -51,8 +50,8 @@ func (r *Request) Encode(buf []byte, marshal any) error {
 func (r *Request) judge(c command.Command) {
 	t := c.Traits()
 	if t.Way() == command.Held {
-		if r.held == "" {
-			r.held, r.refusal = c.Name(), wire.NotShared(c, redislanes.ErrShared)
+		if r.refused == nil {
+			r.refused = wire.Named(c.Name(), "", wire.NotShared(c, redislanes.ErrShared))
 		}
 		r.changes = r.changes || !ofTransaction(c.Effect())
 	}
@@ -118,9 +117,7 @@ func (r *Request) Way() command.Way {
 
 // Refused returns the error for a request that changes its connection, or is about it,
 // and came to one that others share.
-func (r *Request) Refused() error {
-	return wire.Named(r.held, "", r.refusal)
-}
+func (r *Request) Refused() error { return r.refused }
 
 // Unshared notes that the request's action says that it cannot share its connection. radix
 // says so of some commands by their names, whatever their arguments are (XREAD without

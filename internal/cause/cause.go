@@ -78,6 +78,10 @@ func Exhausted(limit string) error {
 	return &refusal{"pool exhausted: " + limit + "; raise the limit, or shed load", redislanes.ErrExhausted}
 }
 
+// Hidden returns an error with the text, in which errors.Is and errors.As find the other one. Its own text may
+// show arguments.
+func Hidden(text string, err error) error { return &refusal{text, err} }
+
 // A refusal is an error with a text of its own that wraps another one.
 type refusal struct {
 	text string
