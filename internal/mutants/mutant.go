@@ -42,7 +42,7 @@ func (m *mutant) kill() error {
 	}
 	words := strings.Fields(m.test)
 	n := len(words) - 1
-	args := slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "60s"}, words[:n-1], []string{"-run", words[n], words[n-1]})
+	args := slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "30s"}, words[:n-1], []string{"-run", words[n], words[n-1]})
 	return m.judge(exec.Command("go", args...).CombinedOutput())
 }
 
