@@ -25,7 +25,6 @@ type behind struct {
 	// refuses returns the error for a command with a key; "": it is run. Nil: all are run.
 	refuses func(cmd []string) string
 	role    string // in ROLE
-	silent  bool   // it does not answer any more, guarded by the mutex of the names
 	ran     int    // commands with a key, guarded by the mutex of the names
 }
 
@@ -40,7 +39,6 @@ type names struct {
 	nodes []placing // the primary and its replicas
 	epoch int
 	dials map[string]int
-	noIDs bool // servers do not tell theirs, nor the config epochs
 }
 
 const (
@@ -130,12 +128,8 @@ func (w *names) reply(s *behind, cmd []string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch name := strings.ToUpper(cmd[0]); {
-	case s.silent:
-		return ""
 	case name == "CLUSTER":
 		return w.cluster(s, strings.ToUpper(cmd[1]))
-	case name == "SENTINEL":
-		return w.sentinel(cmd)
 	case name == "ROLE":
 		return "*1\r\n" + bulk(s.role)
 	case slices.Contains([]string{"CLIENT", "READONLY", "READWRITE", "ASKING"}, name):
@@ -157,8 +151,6 @@ func (w *names) reply(s *behind, cmd []string) string {
 
 func (w *names) cluster(s *behind, sub string) string {
 	switch {
-	case w.noIDs && sub != "SLOTS":
-		return "-NOPERM this user has no permissions\r\n"
 	case sub == "MYID":
 		return bulk(s.id)
 	case sub == "SLOTS":
@@ -181,18 +173,6 @@ func (w *names) cluster(s *behind, sub string) string {
 		text += fmt.Sprintf("%s %s@1 %s 0 0 %d connected%s\n", n.id, n.addr, role, w.epoch, slots)
 	}
 	return bulk(text)
-}
-
-// sentinel is what a Sentinel tells of the shard.
-func (w *names) sentinel(cmd []string) string {
-	host, port, _ := strings.Cut(w.nodes[0].addr, ":")
-	switch strings.ToUpper(cmd[1]) {
-	case "GET-MASTER-ADDR-BY-NAME":
-		return "*2\r\n" + bulk(host) + bulk(port)
-	case "MASTER":
-		return "*6\r\n" + bulk("ip") + bulk(host) + bulk("port") + bulk(port) + bulk("config-epoch") + bulk(fmt.Sprint(w.epoch))
-	}
-	return "*0\r\n"
 }
 
 // movedTo is a MOVED for each command with a key, to the address.

@@ -116,38 +116,3 @@ func TestOrderWithinASlot(t *testing.T) {
 	require.NotZero(t, overtaken)
 	require.NotZero(t, again)
 }
-
-// TestReadsOvertakeNoReads lets a read be refused behind which others of its slot
-// have run: it goes again, since none of them can have undone it, unless a write is
-// among them.
-func TestReadsOvertakeNoReads(t *testing.T) {
-	for _, write := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			first := true
-			w := newWorld(func(_ string, cmd []string) string {
-				switch {
-				case first:
-					first = false
-					return "-TRYAGAIN later\r\n"
-				case cmd[0] == "MGET":
-					return "*2\r\n$1\r\n1\r\n$1\r\n2\r\n"
-				}
-				return "+OK\r\n"
-			}, nodeA)
-			client := w.open(t, cluster.Config{RefreshEvery: -1})
-			p := pipeline.New(client)
-			both, one := p.Cmd("MGET", "{k}1", "{k}2"), p.Cmd("GET", "{k}1")
-			if write {
-				p.Cmd("SET", "{k}1", "x")
-			}
-			err := p.Do(soon(t, 5*time.Second))
-			require.NoError(t, one.Err())
-			if write {
-				require.ErrorIs(t, both.Err(), cause.ErrOvertaken)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, uint64(1), client.Stats().Refused)
-		})
-	}
-}

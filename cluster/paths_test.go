@@ -134,7 +134,7 @@ func TestAllPathsAgree(t *testing.T) {
 	lines := [][]string{
 		{"XREAD", "COUNT", "1", "STREAMS", "k", "0"}, {"XREAD", "BLOCK", "0", "STREAMS", "k", "0"}, {"xread", "STREAMS", "block", "0"},
 		{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "k", ">"}, {"XREADGROUP", "GROUP", "g", "c", "BLOCK", "5", "STREAMS", "k", ">"},
-		{"wait", "1", "0"}, {"WAITAOF", "1", "0", "0"}, {"blpop", "k", "0"},
+		{"wait", "1", "0"}, {"WAITAOF", "1", "0", "0"}, {"blpop", "k", "0"}, {"REPLCONF", "GETACK", "*"}, {"CLIENT", "NEW-IN-REDIS-9"},
 	}
 	for _, name := range command.Names() {
 		container, sub, isSub := strings.Cut(name, "|")

@@ -68,58 +68,6 @@ func TestRefusalsReachNoReceiver(t *testing.T) {
 	}
 }
 
-// TestBlockingPipelineFollowsRedirects: a radix.Pipeline with a command that blocks
-// is redirected, and waits for a node that loads, as long as none of its commands
-// has run.
-func TestBlockingPipelineFollowsRedirects(t *testing.T) {
-	slot := cluster.Slot("{k}")
-	for name, text := range map[string]string{
-		"MOVED": fmt.Sprintf("MOVED %d %s", slot, nodeB), "ASK": fmt.Sprintf("ASK %d %s", slot, nodeB), "LOADING": "LOADING soon",
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ran := make(map[string]int)
-				began := time.Now()
-				w := newWorld(func(addr string, cmd []string) string {
-					if addr == nodeA && time.Since(began) < 300*time.Millisecond {
-						return "-" + text + "\r\n"
-					}
-					ran[cmd[0]]++
-					return one
-				}, nodeA)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				var raw resp3.RawMessage
-				var n int
-				p := radixPipeline(radix.Cmd(&n, "INCR", "{k}n"), radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
-				require.NoError(t, client.Do(soon(t, 3*time.Second), p))
-				require.Equal(t, 1, n)
-				require.Equal(t, one, string(raw))
-				require.Equal(t, []int{1, 1}, []int{ran["INCR"], ran["BLMOVE"]})
-			})
-		})
-	}
-}
-
-// TestBlockingPipelineIsNotRepeated: once a command of it has run, the redirect of
-// another one is the call's error.
-func TestBlockingPipelineIsNotRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ran := 0
-		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "BLMOVE" {
-				return fmt.Sprintf("-ASK %d %s\r\n", cluster.Slot("{k}"), nodeB)
-			}
-			ran++
-			return one
-		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		var raw resp3.RawMessage
-		p := radixPipeline(radix.Cmd(nil, "INCR", "{k}n"), radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
-		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), p), redislanes.ErrRefused)
-		require.Equal(t, 1, ran)
-	})
-}
-
 // pipelineOf returns a radix.Pipeline of commands that INCR and EXEC decode replies of.
 func pipelineOf(into *[]int, commands ...string) *radix.Pipeline {
 	p := radix.NewPipeline()
@@ -134,67 +82,72 @@ func pipelineOf(into *[]int, commands ...string) *radix.Pipeline {
 	return p
 }
 
-// TestTransactionInPipelineFollowsRedirects: a transaction of which the server has
-// refused a command, or EXEC, has not run, and goes where the redirect points.
-func TestTransactionInPipelineFollowsRedirects(t *testing.T) {
+const aborted = "-EXECABORT Transaction discarded because of previous errors.\r\n"
+
+// TestOwnPipelineFollowsRedirects: a radix.Pipeline with a command that blocks, or with a transaction, is redirected,
+// and waits for a node that loads, as long as nothing of it has run.
+func TestOwnPipelineFollowsRedirects(t *testing.T) {
 	slot := cluster.Slot("{k}")
-	for name, text := range map[string]string{
-		"MOVED": fmt.Sprintf("-MOVED %d %s\r\n", slot, nodeB), "ASK": fmt.Sprintf("-ASK %d %s\r\n", slot, nodeB), "LOADING": "-LOADING soon\r\n",
+	transaction := []string{"WATCH {k}", "MULTI", "INCR {k}", "EXEC"}
+	for refused, commands := range map[string][]string{
+		"BLMOVE INCR": {"INCR {k}", "BLMOVE {k}a {k}b LEFT RIGHT 0"}, "INCR": transaction, "EXEC": transaction,
 	} {
-		for _, refused := range []string{"INCR", "EXEC"} {
-			t.Run(name+" of "+refused, func(t *testing.T) {
+		for _, text := range []string{fmt.Sprintf("MOVED %d %s", slot, nodeB), fmt.Sprintf("ASK %d %s", slot, nodeB), "LOADING soon"} {
+			t.Run(strings.Fields(text)[0]+" of "+refused, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					began, ran := time.Now(), 0
+					began, ran := time.Now(), make(map[string]int)
 					w := newWorld(func(addr string, cmd []string) string {
 						away := addr == nodeA && time.Since(began) < 300*time.Millisecond
 						switch {
-						case away && cmd[0] == refused:
-							return text
+						case away && strings.Contains(refused, cmd[0]):
+							return "-" + text + "\r\n"
 						case away && cmd[0] == "EXEC":
-							return "-EXECABORT Transaction discarded because of previous errors.\r\n"
-						case cmd[0] == "INCR":
+							return aborted
+						}
+						ran[cmd[0]]++
+						switch cmd[0] {
+						case "INCR":
 							return "+QUEUED\r\n"
-						case cmd[0] == "EXEC":
-							ran++
+						case "EXEC":
 							return "*1\r\n:1\r\n"
 						}
 						return "+OK\r\n"
 					}, nodeA)
 					client := w.open(t, cluster.Config{RefreshEvery: -1})
 					var replies []int
-					require.NoError(t, client.Do(soon(t, 3*time.Second), pipelineOf(&replies, "WATCH {k}", "MULTI", "INCR {k}", "EXEC")))
-					require.Equal(t, []int{1}, replies)
-					require.Equal(t, 1, ran)
+					require.NoError(t, client.Do(soon(t, 3*time.Second), pipelineOf(&replies, commands...)))
+					for _, command := range append(strings.Fields(refused), strings.Fields(commands[len(commands)-1])[0]) {
+						require.Equal(t, 1, ran[command], command)
+					}
 				})
 			})
 		}
 	}
 }
 
-// TestTransactionInPipelineIsNotRepeated: once something of the pipeline has run, the
-// redirect of another part of it is the call's error.
-func TestTransactionInPipelineIsNotRepeated(t *testing.T) {
+// TestOwnPipelineIsNotRepeated: once something of the pipeline has run, the redirect of another part of it is the
+// call's error.
+func TestOwnPipelineIsNotRepeated(t *testing.T) {
 	moved := fmt.Sprintf("-MOVED %d %s\r\n", cluster.Slot("{k}"), nodeB)
 	for name, commands := range map[string][]string{
-		"a command before it": {"SET {k} 1", "MULTI", "INCR {k}", "EXEC"},
-		"the transaction":     {"MULTI", "SET {k} 1", "EXEC", "INCR {k}"},
-		"an earlier one":      {"MULTI", "SET {k} 1", "EXEC", "MULTI", "INCR {k}", "EXEC"},
+		"a command before one that blocks": {"SET {k} 1", "BLMOVE {k}a {k}b LEFT RIGHT 0"},
+		"a command before a transaction":   {"SET {k} 1", "MULTI", "INCR {k}", "EXEC"},
+		"the transaction":                  {"MULTI", "SET {k} 1", "EXEC", "INCR {k}"},
+		"an earlier transaction":           {"MULTI", "SET {k} 1", "EXEC", "MULTI", "INCR {k}", "EXEC"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ran := 0
-				aborted := false
+				ran, refused := 0, false
 				w := newWorld(func(_ string, cmd []string) string {
-					switch cmd[0] {
-					case "INCR":
-						aborted = true
+					switch {
+					case cmd[0] == "INCR" || cmd[0] == "BLMOVE":
+						refused = true
 						return moved
-					case "SET":
+					case cmd[0] == "SET":
 						ran++
-					case "EXEC":
-						if aborted {
-							return "-EXECABORT Transaction discarded because of previous errors.\r\n"
-						}
+					case cmd[0] == "EXEC" && refused:
+						return aborted
+					case cmd[0] == "EXEC":
 						return "*1\r\n:1\r\n"
 					}
 					return "+OK\r\n"

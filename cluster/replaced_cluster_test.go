@@ -1,12 +1,8 @@
 package cluster_test
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
-	"net"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -15,7 +11,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -33,49 +28,6 @@ func TestNodeOfAnotherCluster(t *testing.T) {
 	s.fakes[2].close()
 	require.Equal(t, 20, refreshes(ctx, client))
 	require.Equal(t, s.fakes[1].addr(), client.Primary(8000), "not before ours have been silent for ten seconds")
-}
-
-// TestSilentClusterIsReplaced: the nodes of a cluster that was replaced may swallow
-// packets, as deleted pods do, and so may a seed. A seed that leads to the new cluster, such as a DNS
-// name, is believed when the nodes have been silent for ten seconds, however many they are.
-func TestSilentClusterIsReplaced(t *testing.T) {
-	for _, size := range []int{2, 20} {
-		synctest.Test(t, func(t *testing.T) { silentClusterIsReplaced(t, size) })
-	}
-}
-
-func silentClusterIsReplaced(t *testing.T, size int) {
-	var old []string
-	for i := range size {
-		old = append(old, fmt.Sprintf("127.0.0.2:%d", 7001+i))
-	}
-	w := newWorld(func(string, []string) string { return one }, old...)
-	const silent, name = "silent.example:6379", "redis.example:6379"
-	led := old[0]
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr == name {
-			addr = led
-		}
-		return w.dial(ctx, network, addr)
-	}
-	w.silent[silent] = true
-	client := open(t, cluster.Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}, []string{silent, name})
-	key := keyOf(0, size)
-	require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
-	w.set(func() {
-		for _, addr := range old {
-			w.silent[addr] = true
-		}
-		w.slots = mapOf(nodeC)
-		led = nodeC
-	})
-	began := time.Now()
-	for client.Do(soon(t, 200*time.Millisecond), radix.Cmd(nil, "INCR", key)) != nil {
-		require.Less(t, time.Since(began), 20*time.Second) // ten of silence, and a fetch of the map or two
-		time.Sleep(20 * time.Millisecond)
-	}
-	require.Equal(t, nodeC, client.Primary(0))
-	require.Greater(t, time.Since(began), 9*time.Second, "nodes that are slow to answer are no reason to leave the cluster")
 }
 
 // TestStandaloneServerAtANodesAddress: a node is started again without its

@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -217,81 +216,6 @@ func TestRetryWindowSettings(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestNoOwnerWindow: a slot that no node serves is refused like others, from the first call for it on.
-func TestNoOwnerWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(string, []string) string { return one }, nodeA)
-		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		call := func(key string) (time.Duration, error) { return timed(t, client, radix.Cmd(nil, "INCR", key)) }
-		key := keyOf(1, 2)
-		took, err := call(key)
-		require.ErrorIs(t, err, redislanes.ErrNoOwner)
-		require.ErrorIs(t, err, redislanes.ErrNotSent)
-		require.ErrorContains(t, err, "tries in 1.")
-		require.InDelta(t, 1, took.Seconds(), 0.1)
-		took, err = call(key)
-		require.ErrorIs(t, err, redislanes.ErrNoOwner)
-		require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
-		require.Less(t, took, 5*time.Millisecond)
-		err = client.Do(soon(t, 3*time.Second), radix.WithConn(key, func(context.Context, radix.Conn) error { return nil }))
-		require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
-		w.set(func() { w.slots = mapOf(nodeA) })
-		require.NoError(t, client.Sync(t.Context()))
-		_, err = call(key)
-		require.NoError(t, err)
-	})
-}
-
-// TestSlotHasAnOwnerAgain: a slot without an owner gets one while no call asks for it. The next call
-// does not rely on the old map.
-func TestSlotHasAnOwnerAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(string, []string) string { return one }, nodeA)
-		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		w.set(func() { w.slots = mapOf(nodeA) })
-		time.Sleep(time.Minute)
-		require.NoError(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", keyOf(1, 2))))
-	})
-}
-
-// TestLongTriesNeedNoMemory: a call that tries for hours needs no more memory than
-// one that tries for half a minute, and forgets no reply that it has.
-func TestLongTriesNeedNoMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ill := new(atomic.Bool)
-		ill.Store(true)
-		w := newWorld(func(addr string, _ []string) string {
-			if addr == nodeA && ill.Load() {
-				return "-LOADING Redis is loading the dataset in memory\r\n"
-			}
-			return one
-		}, nodeA, nodeB)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: cluster.WhileContextLasts})
-		p := pipeline.New(client)
-		done := make(chan error, 1)
-		sick, well := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(keyOf(1, 2), 1)
-		go func() { done <- p.Do(t.Context()) }()
-		used := func() uint64 {
-			synctest.Wait()
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return m.HeapAlloc
-		}
-		time.Sleep(30 * time.Second)
-		before := used()
-		time.Sleep(90 * time.Second)
-		require.Less(t, used(), before+256<<10)
-		ill.Store(false)
-		require.NoError(t, <-done)
-		require.NoError(t, sick.Err())
-		require.NoError(t, well.Err())
-		require.Greater(t, p.Trips(), 200, "all that were sent")
-	})
 }
 
 // TestRetriedWhenTheMapChanges: commands that wait for a dead primary are sent again as soon as the client

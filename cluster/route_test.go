@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -55,109 +52,18 @@ func TestCrossSlotIsRefusedUnsent(t *testing.T) {
 	require.Zero(t, seen.Load())
 }
 
-// TestCommandsWithoutAKeyHaveOneNode: what one of them leaves on its node, the
-// next one finds, through Do and in pipelines with keys of all nodes.
-func TestCommandsWithoutAKeyHaveOneNode(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
-	ctx := within(t, 30*time.Second)
-	client := open(t, cluster.Config{}, real.Addrs())
-	evalSHA, ways := "EVALSHA_RO", []func(context.Context, radix.Action) error{client.Do, client.DoSecondary}
-	if real.Major() < 7 { // EVALSHA may write, and goes to a primary
-		evalSHA, ways = "EVALSHA", ways[:1]
-	}
-	for _, do := range ways {
-		var sha string
-		require.NoError(t, do(ctx, radix.Cmd(&sha, "SCRIPT", "LOAD", "return 7")))
-		for range 100 {
-			var n int
-			require.NoError(t, do(ctx, radix.Cmd(&n, evalSHA, sha, "0")))
-			require.Equal(t, 7, n)
-		}
-	}
-	var sha string
-	require.NoError(t, client.Do(ctx, radix.Cmd(&sha, "SCRIPT", "LOAD", "return 8")))
-	for i := range 100 {
-		p := pipeline.New(client)
-		p.IncrBy(fmt.Sprint("beside", i), 1)
-		run := p.Cmd("EVALSHA", sha, "0")
-		p.Cmd("CONFIG", "SET", "lua-time-limit", strconv.Itoa(1000+i))
-		require.NoError(t, p.Do(ctx))
-		requireInt(t, 8, run)
-		var limit []string
-		require.NoError(t, client.Do(ctx, radix.Cmd(&limit, "CONFIG", "GET", "lua-time-limit")))
-		require.Equal(t, strconv.Itoa(1000+i), limit[1])
-	}
-	require.Equal(t, keysOfOneNode(t, ctx, client), scanned(t, ctx, client))
-}
-
-// keysOfOneNode returns DBSIZE.
-func keysOfOneNode(t *testing.T, ctx context.Context, client *cluster.Client) (n int) {
-	require.NoError(t, client.Do(ctx, radix.Cmd(&n, "DBSIZE")))
-	return n
-}
-
-// scanned returns how many keys a hand-written loop of SCAN finds.
-func scanned(t *testing.T, ctx context.Context, client *cluster.Client) int {
-	keys := map[string]bool{}
-	cursor := "0"
-	for {
-		var found []string
-		require.NoError(t, client.Do(ctx, radix.Cmd(&radix.Tuple{&cursor, &found}, "SCAN", cursor, "COUNT", "5")))
-		for _, key := range found {
-			keys[key] = true
-		}
-		if cursor == "0" {
-			return len(keys)
-		}
-	}
-}
-
-// TestWhatChangesAConnectionIsRefused: on every path over connections that others
-// share. Afterwards each caller has its own reply.
-func TestWhatChangesAConnectionIsRefused(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	f.answer = func(w io.Writer, cmd []string) bool {
-		_, err := io.WriteString(w, "-ERR "+cmd[0]+" reached the server\r\n")
-		return err == nil
-	}
-	f.start()
-	client := open(t, onlyShared, []string{f.addr()})
-	ctx := within(t, 10*time.Second)
-	for _, group := range []struct {
-		want, pipelined error
-		lines           [][]string
-	}{
-		{redislanes.ErrShared, cause.ErrNotPipelinable, [][]string{
-			{"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"},
-		}},
-		{cause.ErrUnanswered, cause.ErrUnanswered, [][]string{ // radix.WithConn would not help
-			{"SUBSCRIBE", "c"}, {"MONITOR"}, {"QUIT"},
-			{"CLIENT", "REPLY", "SKIP"}, {"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"SYNC"}, {"PSYNC", "?", "-1"},
-		}},
-	} {
-		for _, line := range group.lines {
-			name, args := line[0], line[1:]
-			require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
-			require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), group.want, line)
-			require.ErrorIs(t, primaryAt(t, client, f.addr()).Do(ctx, radix.Cmd(nil, name, args...)), group.want, line)
-			require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), group.pipelined, line)
-			require.ErrorIs(t, pipeline.New(client).Cmd(name, anys(args)...).Err(), group.pipelined, line)
-			p := radixPipeline(radix.Cmd(nil, "GET", "a"), radix.Cmd(nil, name, args...))
-			require.ErrorIs(t, client.Do(ctx, p), group.want, line)
-		}
-	}
-}
-
-// TestKeylessOfManyClients: of ten clients, no node gets the PUBLISH of more than half.
+// TestKeylessOfManyClients: a client sends commands without a key to one node. Of ten clients, no node gets
+// the PUBLISH of more than half.
 func TestKeylessOfManyClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(addr string, _ []string) string { return bulk(addr) }, nodeA, nodeB, nodeC)
 		by := make(map[string]int)
 		for range 10 {
-			var node string
-			require.NoError(t, w.open(t, cluster.Config{RefreshEvery: -1}).Do(t.Context(), radix.Cmd(&node, "PUBLISH", "news", "x")))
+			client := w.open(t, cluster.Config{RefreshEvery: -1})
+			var node, again string
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(&node, "PUBLISH", "news", "x")))
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(&again, "PUBLISH", "news", "y")))
+			require.Equal(t, node, again)
 			by[node]++
 		}
 		for node, n := range by {

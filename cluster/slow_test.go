@@ -64,15 +64,8 @@ func slowSetup(t *testing.T, real *servers.Cluster, c cluster.Config, names ...s
 	return open(t, c, real.Addrs()), h
 }
 
-// oneLane has one lane and, unless it is fast only, others for slow commands. A
-// lane that a test holds up must stay as it is.
-func oneLane(noSlow bool) pool.Laned {
-	c := pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Hour}}
-	if noSlow {
-		c.SlowLanes = -1
-	}
-	return c
-}
+// oneLane has one lane, and others for slow commands. A lane that a test holds up must stay as it is.
+var oneLane = pool.Laned{Lanes: 1, Options: pool.Options{StallTimeout: time.Hour}}
 
 // slowWays are the ways in which a slow command on the key may come.
 var slowWays = map[string]func(context.Context, *cluster.Client, string) error{
@@ -122,7 +115,7 @@ func TestFastPassesSlow(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	for way, slow := range slowWays {
 		t.Run(way, func(t *testing.T) {
-			client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false), Slow: append(cluster.SlowCommands(), "HMGET")},
+			client, h := slowSetup(t, real, cluster.Config{Pool: oneLane, Slow: append(cluster.SlowCommands(), "HMGET")},
 				"HGETALL", "EVALSHA", "HGET", "HMGET")
 			ctx := within(t, 20*time.Second)
 			done := make(chan error, 1)
@@ -147,7 +140,7 @@ func TestFastPassesSlow(t *testing.T) {
 func TestLargeTripsTravelSlow(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
-	client := open(t, cluster.Config{Pool: oneLane(false)}, e.Addrs())
+	client := open(t, cluster.Config{Pool: oneLane}, e.Addrs())
 	p := pipeline.New(client)
 	for _, n := range []int{999, 1000} {
 		p.Reset()
@@ -162,35 +155,4 @@ func TestLargeTripsTravelSlow(t *testing.T) {
 		lanes := client.Stats().Nodes[0].Pool.SlowLaneInFlight
 		require.Equal(t, n >= 1000, lanes != nil, "%d commands", n)
 	}
-}
-
-// TestSlowStaysSlowInLaterAttempts: slow commands that were redirected or refused are sent
-// again on lanes for slow commands.
-func TestSlowStaysSlowInLaterAttempts(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 3)
-	proxies := redistest.StartProxies(t, e.Addrs())
-	h := hold(t, proxies, "LRANGE")
-	client := open(t, cluster.Config{Pool: oneLane(false), AddrMap: proxies.AddrMap, RefreshEvery: -1}, e.Addrs())
-	ctx := within(t, 20*time.Second)
-	slot := cluster.Slot("key")
-	e.Move(slot, (e.Owner(slot)+1)%3) // the client does not know
-	done := make(chan error, 1)
-	go func() {
-		p := pipeline.New(client)
-		p.Cmd("RPUSH", "{key}list", "a")
-		p.Cmd("LRANGE", "{key}list", "0", "-1")
-		done <- p.Do(ctx)
-	}()
-	h.wait(t)
-	h.let()
-	require.NoError(t, <-done)
-	require.EqualValues(t, 2, client.Stats().Moved)
-	slow := 0
-	for _, n := range client.Stats().Nodes {
-		if n.Pool.SlowLaneInFlight != nil {
-			slow++
-		}
-	}
-	require.Equal(t, 2, slow, "before and behind the redirect")
 }

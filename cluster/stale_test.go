@@ -9,7 +9,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -137,41 +136,6 @@ func TestRedirectToItselfWithoutAMap(t *testing.T) {
 	})
 }
 
-// TestNameFollowsLater: the map names the new primary seconds before its name leads to it.
-// Nothing is sent to the old one then, and calls succeed soon after.
-func TestNameFollowsLater(t *testing.T) {
-	const late = 5 * time.Second
-	for name, test := range map[string]struct {
-		standalone bool
-		fails      error
-		soon       time.Duration // after the name leads to the new primary
-		dials      int
-	}{
-		"cluster":    {false, redislanes.ErrWrongServer, time.Second, 100},
-		"standalone": {true, redislanes.ErrRefused, 4 * time.Second, 30}, // only replies tell, so connections are replaced after 1, 2, 4 s
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, before, after := failover(movedTo(shard))
-				client := w.open(t, cluster.Config{Standalone: test.standalone, Pool: pool.Fixed{Size: 1}})
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				w.failOver()
-				dialled := w.dialled(shard)
-				for began := time.Now(); time.Since(began) < late; time.Sleep(50 * time.Millisecond) {
-					require.ErrorIs(t, client.Do(soon(t, time.Second), radix.Cmd(nil, "INCR", "k")), test.fails)
-				}
-				t.Log(w.dialled(shard)-dialled, "dials")
-				require.Less(t, w.dialled(shard)-dialled, test.dials)
-				w.lead(shard, after)
-				for began := time.Now(); client.Do(soon(t, time.Second), radix.Cmd(nil, "INCR", "k")) != nil; time.Sleep(50 * time.Millisecond) {
-					require.Less(t, time.Since(began), test.soon)
-				}
-				require.Equal(t, 1, w.runs(before))
-			})
-		})
-	}
-}
-
 // TestAnotherNodeAtTheAddress: the old server goes on to answer. When the map in use names
 // another node at its address, nothing reaches it any more, over connections of any age.
 func TestAnotherNodeAtTheAddress(t *testing.T) {
@@ -210,35 +174,6 @@ func TestAddressOfAnUnknownHost(t *testing.T) {
 				require.NoError(t, err)
 				require.NotZero(t, w.runs(after))
 				require.Equal(t, other, client.Primary(0))
-			})
-		})
-	}
-}
-
-// TestStaleIsNoOutage: what a stale connection replies goes again over a new one, also if nothing is
-// retried during outages.
-func TestStaleIsNoOutage(t *testing.T) {
-	for name, p := range paths() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, before, after := failover(movedTo(shard))
-				p.config.RefreshEvery, p.config.RetryWindow, p.config.Standalone = -1, -1, true
-				client := w.open(t, p.config)
-				require.NoError(t, p.do(t.Context(), client))
-				ran := w.runs(before)
-				w.failOver()
-				for range 2 { // the second time over connections to the old one, which are too new to be replaced
-					require.ErrorContains(t, p.do(soon(t, time.Second), client), "MOVED")
-				}
-				time.Sleep(3 * time.Second)
-				w.lead(shard, after)
-				err := p.do(soon(t, time.Second), client)
-				if p.alone { // its caller is told, and the next one has another connection
-					require.ErrorContains(t, err, "MOVED")
-					err = p.do(soon(t, time.Second), client)
-				}
-				require.NoError(t, err)
-				require.Equal(t, ran, w.runs(before), "nothing runs on the old one")
 			})
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,42 +103,6 @@ func TestStrictProxy(t *testing.T) {
 	require.Empty(t, p.unknown)
 }
 
-// TestClusterThatMayNotBeAsked: without the right to CLUSTER, the map is what MOVED
-// replies teach. Refreshes do not forget it, but for nodes that are down.
-func TestClusterThatMayNotBeAsked(t *testing.T) {
-	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Replicas: 1, Password: "secret",
-		Directives: []string{"user app on >secret ~* +@all -cluster -readwrite -command -role"}})
-	ctx := within(t, 60*time.Second)
-	dialer := lanes.Dialer{Username: "app", Password: "secret"}
-	_, err := cluster.Config{Dialer: dialer}.New(ctx, real.Addrs()[:1])
-	require.ErrorContains(t, err, "Config.Standalone")
-	client := open(t, cluster.Config{Standalone: true, Dialer: dialer, RetryWindow: cluster.WhileContextLasts}, real.Addrs()[:1])
-	keys := redistest.KeysInSlots(30, "unasked")
-	p := pipeline.New(client)
-	set := func() {
-		t.Helper()
-		p.Reset()
-		for _, key := range keys {
-			p.Cmd("SET", key, "1").Idempotent()
-		}
-		require.NoError(t, p.Do(ctx))
-	}
-	set()
-	moved := client.Stats().Moved
-	require.NotZero(t, moved)
-	for range 3 {
-		require.NoError(t, client.Sync(ctx))
-		set()
-	}
-	require.Equal(t, moved, client.Stats().Moved, "the owners are known")
-	require.Len(t, client.Stats().Nodes, 3)
-
-	require.NoError(t, real.Nodes()[1].Kill())
-	set()
-	require.NotEqual(t, moved, client.Stats().Moved, "the replica has the slots")
-}
-
 // TestUnixSocket speaks with a server over its socket, in a database of its own.
 func TestUnixSocket(t *testing.T) {
 	t.Parallel()
@@ -165,38 +128,6 @@ func TestUnixSocket(t *testing.T) {
 	require.EqualValues(t, 1, n)
 	require.NoError(t, real.Nodes()[0].Do(ctx, &n, "DBSIZE"))
 	require.Zero(t, n, "database 0 is another one")
-}
-
-// TestSlowStandaloneServerStays: of two servers without cluster mode among the
-// seeds, the one in use stays, though the other one answers sooner: it has other
-// data. Once it has not answered for a second, the other one is what there is.
-func TestSlowStandaloneServerStays(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(string, []string) string { return one }, nodeA)
-		w.slots = noCluster
-		var slow atomic.Bool
-		dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if addr == nodeA && slow.Load() {
-				select {
-				case <-time.After(time.Second):
-				case <-ctx.Done():
-				}
-			}
-			return w.dial(ctx, network, addr)
-		}}
-		client := open(t, cluster.Config{Dialer: dialer}, []string{nodeA, nodeB})
-		require.Equal(t, nodeA, client.Primary(0))
-		slow.Store(true)
-		require.NoError(t, client.Sync(t.Context()))
-		require.Equal(t, nodeA, client.Primary(0))
-		w.set(func() { w.dead[nodeA] = true })
-		require.Error(t, client.Sync(t.Context()))
-		require.Equal(t, nodeA, client.Primary(0))
-		time.Sleep(time.Second)
-		require.NoError(t, client.Sync(t.Context()))
-		require.Equal(t, nodeB, client.Primary(0))
-	})
 }
 
 // TestOrderWithoutSlots: without cluster mode, a command may have keys in several slots. Then all commands of a request that have keys keep

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
-	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // TestAddressesWithPasswords: what is no host:port may hold a password.
@@ -80,30 +78,6 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 	require.ErrorAs(t, err, &unreachable)
 }
 
-func TestTooManyClientsAtTheStart(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	ctx := within(t, 20*time.Second)
-	empty := fill(t, ctx, server)
-	var dials atomic.Int32
-	config := cluster.Config{RefreshEvery: -1}
-	config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dials.Add(1)
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}
-	done := make(chan error, 1)
-	go func() {
-		client, err := config.New(ctx, server.Addrs())
-		if err == nil {
-			err = client.Close()
-		}
-		done <- err
-	}()
-	until(t, ctx, "it was refused twice", func() bool { return dials.Load() > 2 })
-	empty()
-	require.NoError(t, <-done)
-}
-
 // TestStartSaysWhatIsWrong: servers that answer, but not with a map.
 func TestStartSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -135,7 +109,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "no Redis server")
 }
 
-// TestClientsThatWereNotMade: nil and zero clients, nil contexts and actions.
+// TestClientsThatWereNotMade: nil and zero clients, nil contexts and actions are errors.
 func TestClientsThatWereNotMade(t *testing.T) {
 	t.Parallel()
 	ctx := within(t, 5*time.Second)
@@ -169,42 +143,7 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	_, err := cluster.Config{}.New(none, []string{f.addr()})
 	require.ErrorContains(t, err, isNil)
 	require.ErrorContains(t, client.Do(ctx, nil), "action is nil")
-	sets, err := client.Clients()
-	require.NoError(t, err)
-	for _, set := range sets {
-		require.ErrorContains(t, set.Primary.Do(ctx, nil), "action is nil")
-		require.ErrorContains(t, set.Primary.Do(none, ping), isNil)
-		for _, c := range []radix.Client{client, set.Primary} {
-			requireNilIsRefused(t, ctx, c)
-		}
-	}
 }
-
-// requireNilIsRefused expects the same of the connections that functions and actions get.
-func requireNilIsRefused(t *testing.T, ctx context.Context, c radix.Client) {
-	t.Helper()
-	var none context.Context
-	asked := 0
-	ask := func(ctx context.Context, conn radix.Conn) error {
-		asked++
-		require.ErrorIs(t, conn.Do(ctx, nil), redislanes.ErrNotSent)
-		require.ErrorIs(t, conn.Do(none, radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
-		require.ErrorIs(t, conn.EncodeDecode(none, []string{"PING"}, nil), redislanes.ErrNotSent)
-		return nil
-	}
-	require.NoError(t, c.Do(ctx, radix.WithConn("k", ask)))
-	require.NoError(t, c.Do(ctx, performed(ask)))
-	require.Equal(t, 2, asked)
-}
-
-// performed is an action of one's own that shares its connection.
-type performed func(ctx context.Context, conn radix.Conn) error
-
-func (performed) Properties() radix.ActionProperties {
-	return radix.ActionProperties{Keys: []string{"k"}, CanShareConn: true}
-}
-
-func (p performed) Perform(ctx context.Context, conn radix.Conn) error { return p(ctx, conn) }
 
 // TestServersWithTextsOfTheirOwn: what Dragonfly and Kvrocks say to the client's questions, by
 // their sources, and what is in no table. Nothing of it passes, so New waited for it until its

@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"context"
-	"log/slog"
 	"regexp"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -82,94 +80,4 @@ func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 		return n.Do(ctx, radix.Cmd(nil, "PING"))
 	})
 	expect("PING", "not sent: server down", err)
-}
-
-// TestErrorsOfWhatIsClosed say what is closed.
-func TestErrorsOfWhatIsClosed(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	client := open(t, cluster.Config{}, e.Addrs())
-	ctx := within(t, time.Second)
-	node := primaryAt(t, client, e.Addrs()[0])
-	counters := pipeline.CountersConfig{}.New(client)
-	require.NoError(t, counters.Close())
-	hits := []pipeline.Hit{{Key: "k", By: 1}}
-	require.EqualError(t, counters.Hit(ctx, hits), "redislanes: 1 of 1 commands failed, the first: INCRBY: not sent: the Counters are closed")
-	require.NoError(t, client.Close())
-	for _, call := range calls(client) {
-		require.EqualError(t, call(ctx), "redislanes: the client is closed: not sent")
-	}
-	require.EqualError(t, client.Sync(ctx), "redislanes: the client is closed: not sent")
-	_, err := pipeline.MGet(ctx, client, "a", "b")
-	require.EqualError(t, err, "redislanes: the client is closed: not sent")
-	require.EqualError(t, node.Do(ctx, radix.Cmd(nil, "GET", "k")), "redislanes: the client is closed: not sent")
-}
-
-// TestErrorsOfWhatIsNotAppended name the command and say nothing twice.
-func TestErrorsOfWhatIsNotAppended(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 2)
-	client := open(t, cluster.Config{}, e.Addrs())
-	keys := redistest.KeysInSlots(2, "k")
-	const cannot = ": not sent: command cannot be pipelined, use Client.Do or radix.WithConn"
-	for want, add := range map[string]func(p *pipeline.Pipeline) pipeline.Reply{
-		"BLPOP" + cannot:          func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("blpop", "k", "1") },
-		"BRPOP" + cannot:          func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "BRPOP", "k", "1")) },
-		"radix.withConn" + cannot: func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.WithConn("k", nil)) },
-		"radix.Pipeline: not sent: action of 0 commands, want 1: append them one by one": func(p *pipeline.Pipeline) pipeline.Reply {
-			return p.Append(radix.NewPipeline())
-		},
-		"not sent: a command without a name: it needs one": func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") },
-		"MGET: not sent: keys in different slots, ":        func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MGET", anys(keys)...) },
-	} {
-		p := pipeline.New(client)
-		other, refused := p.Cmd("GET", "k"), add(p)
-		require.ErrorContains(t, p.Do(within(t, time.Second)), want)
-		require.Regexp(t, "^redislanes: "+regexp.QuoteMeta(want), refused.Err().Error())
-		require.Regexp(t, "^redislanes: not sent, because of another command: "+regexp.QuoteMeta(want), other.Err().Error())
-	}
-}
-
-// TestLogOfAClient: what changes is in the log, from the owners of slots to trouble that
-// lasts, and nothing of what keys and values are.
-func TestLogOfAClient(t *testing.T) {
-	t.Parallel()
-	redis := redistest.StartEmulated(t, 3)
-	log := new(logged)
-	client := open(t, cluster.Config{
-		RetryWindow: -1, Logger: slog.New(slog.NewTextHandler(log, nil)),
-	}, redis.Addrs())
-	ctx := within(t, 20*time.Second)
-	const key = "canary"
-	slot := cluster.Slot(key)
-	set := func() error { return client.Do(ctx, radix.Cmd(nil, "SET", key, canary)) }
-	require.NoError(t, set())
-
-	owner := redis.Owner(slot)
-	next := (owner + 1) % 3
-	redis.Move(slot, next)
-	require.NoError(t, client.Sync(ctx))
-	until(t, ctx, "the log says that a slot has moved", func() bool {
-		return log.count(`msg="slots moved" slots=1`) == 1
-	})
-	require.NoError(t, client.Sync(ctx))
-
-	redis.Inject(next, func(cmd string, _ []string) string {
-		if cmd == "SET" {
-			return "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
-		}
-		return ""
-	})
-	began := time.Now()
-	until(t, ctx, "the log says that there is trouble", func() bool {
-		require.Error(t, set())
-		return log.count("msg=outage where=\"node "+redis.Addrs()[next]+"\"") > 0
-	})
-	require.GreaterOrEqual(t, time.Since(began), time.Second)
-	redis.Inject(next, nil)
-	require.NoError(t, set())
-	until(t, ctx, "the log says that it is over", func() bool { return log.count(`msg="outage over"`) == 1 })
-	require.Equal(t, 1, log.count("msg=outage"))
-	require.Equal(t, 1, log.count("slots moved"))
-	require.Zero(t, log.count(canary))
 }

@@ -57,10 +57,10 @@ full() {
 
 # What differs between servers: commands and their keys, handshakes, texts of
 # errors, sessions, redirects, slots that move, failovers, expiry.
-short_tests='TestTable|TestKeys|TestTraits|TestRealCluster|TestPasswordOfRealServer|TestMemberIsAsked'
-short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestDedicatedComesBack|TestNobodyInherits|TestDedicatedRedirects|TestMigratingSlot|TestTryAgain'
-short_tests+='|TestCommandsWithoutAKey|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
-short_packages=(./cluster ./internal/command ./internal/engine ./internal/faults ./internal/nodepool ./internal/wire ./pipeline)
+short_tests='TestTable|TestKeys|TestTraits|TestPasswordOfRealServer|TestMemberIsAsked'
+short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestDedicatedComesBack|TestNobodyInherits|TestMigratingSlot'
+short_tests+='|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
+short_packages=(./cluster ./internal/command ./internal/faults ./internal/nodepool ./internal/wire ./pipeline)
 
 # prepare_short builds the tests once for all servers.
 prepare_short() {

@@ -32,7 +32,7 @@ var outcomes = []promise{
 		{fault: "a refused command takes the others with it once more", at: "internal/engine.retry.judgeAll",
 			by: instead("x.keepOrder(commands)", "if slices.Contains(x.steps, attempt.Retry) { for k := range x.steps { x.steps[k] = attempt.Retry } }"), test: "./cluster TestRefusedForNow"},
 		{fault: "a transaction is repeated of which a part has run", at: "internal/engine.Request.transaction",
-			by: instead("!ran", "true"), test: "./cluster TestBlockingPipelineIsNotRepeated"},
+			by: instead("!ran", "true"), test: "./cluster TestOwnPipelineIsNotRepeated"},
 	}},
 	{"3: a call returns at its deadline, or when it is cancelled, wherever it waits", []mutant{
 		{fault: "callers wait behind a missing reply: no deadline of their own", at: "internal/wire.Call.sleep",

@@ -98,6 +98,6 @@ var retries = []promise{
 		{fault: "scripts and PUBLISH go to replicas", at: "internal/engine.Request.noteWritten",
 			by: instead("m&Reads == 0", "r.writes(i)"), test: "./cluster TestWriteToReplicas"},
 		{fault: "a replica that refuses is asked again", at: "internal/attempt.History.Next",
-			by: never("f.Replica"), test: "./cluster TestSecondaryFallsBack/LOADING"},
+			by: never("f.Replica"), test: "./cluster TestAnotherReplicaBeforeThePrimary"},
 	}},
 }
