@@ -27,7 +27,7 @@ var connections = []promise{
 			by: never("t&Stateful != 0"), test: "./internal/nodepool TestDoRefusesWhatChangesAConnection"},
 		{fault: "a connection that its user has changed is given out again", at: "internal/nodepool.exclusiveAccess.takeBack",
 			by: never("!clean"), test: "./internal/nodepool TestDedicatedComesBackCleanOrNotAtAll"},
-		{fault: "a connection with a command under way is given out again", at: "internal/nodepool.Dedicated.cleanLocked",
+		{fault: "a connection with a command under way is given out again", at: "internal/nodepool.Dedicated.Return",
 			by: instead("c.underWay == 0", "c.underWay <= 1"), test: "./internal/nodepool TestReturnDuringACommand"},
 	}},
 	{"17: credentials and tokens", []mutant{

@@ -37,7 +37,7 @@ func (c *Dedicated) Return() {
 	c.mu.Lock()
 	again := c.returned
 	c.returned = true
-	clean := c.cleanLocked()
+	clean := c.underWay == 0 && !c.usage.open && !c.usage.changed
 	c.mu.Unlock()
 	if !again {
 		c.member.quietUntil.Store(nil)
@@ -87,7 +87,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 // anything to the connection, except those that have no replies or many ([cause.ErrUnanswered]). If Run
 // returns an error, nothing was sent.
 func (c *Dedicated) Run(ctx context.Context, b *wire.Batch, arena []byte) error {
-	commands := make([]command.Command, 0, b.Len())
+	commands, wait := make([]command.Command, 0, b.Len()), time.Duration(0) // for data, one after the other
 	for one := range b.Each(arena) {
 		sent := command.Of(one)
 		if sent.Effect() == command.Unanswered {
@@ -97,8 +97,9 @@ func (c *Dedicated) Run(ctx context.Context, b *wire.Batch, arena []byte) error 
 			return err
 		}
 		commands = append(commands, sent)
+		wait += min(sent.Waits(), command.Endless-wait)
 	}
-	if err := c.begin(waitOf(commands)); err != nil {
+	if err := c.begin(wait); err != nil {
 		return wire.Named(commands[0].Name(), c.Address(), err)
 	}
 	wire.RoundTrip(ctx, c.member, b)
@@ -132,14 +133,6 @@ func (m *member) expectWait(wait time.Duration, behind bool) {
 	m.quietUntil.Store(&until)
 }
 
-// waitOf returns how long the commands may wait for data, one after the other.
-func waitOf(commands []command.Command) (wait time.Duration) {
-	for _, c := range commands {
-		wait += min(c.Waits(), command.Endless-wait)
-	}
-	return wait
-}
-
 var _ wire.Submitter = (*member)(nil)
 
 // Submit is part of wire.Submitter, for the user of a dedicated connection.
@@ -170,11 +163,6 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) {
 	if c.underWay == 0 && !batch.Failed() {
 		c.member.quietUntil.Store(nil)
 	}
-}
-
-// cleanLocked reports whether the connection is as its user got it.
-func (c *Dedicated) cleanLocked() bool {
-	return c.underWay == 0 && !c.usage.open && !c.usage.changed
 }
 
 // usage is what the commands of one user have done to a connection. The zero value is a

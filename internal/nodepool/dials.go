@@ -82,7 +82,9 @@ func (d *dials) dial(m *member) {
 		p.settleLocked()
 		p.joinLocked(m, lane)
 		p.rotateLocked(time.Now())
-		d.spaceLocked()
+		if p.health.Spaced() {
+			d.laterLocked()
+		}
 		d.growLocked()
 	case closed: // it was cancelled
 		d.failed++
@@ -94,9 +96,7 @@ func (d *dials) dial(m *member) {
 	switch {
 	case err == nil && closed:
 		_ = lane.Close() // which waits for the end of its goroutine
-	case err == nil:
-		p.access.dispatch()
-	case !closed:
+	case err != nil && !closed:
 		p.log.Panicked(err)
 	}
 }
@@ -141,13 +141,6 @@ func (d *dials) laterLocked() {
 	})
 }
 
-// spaceLocked makes the next dial wait if connections die young.
-func (d *dials) spaceLocked() {
-	if d.pool.health.Spaced() {
-		d.laterLocked()
-	}
-}
-
 // nowLocked dials now if the pool waits to dial again. It must be called when the reason for
 // the wait is gone. If nobody wants another connection any more, what has failed says nothing of
 // later.
@@ -183,13 +176,6 @@ func (d *dials) askLocked() {
 	})
 }
 
-// withdrawLocked ends the question over a new connection, since the server was heard.
-func (d *dials) withdrawLocked() {
-	if d.question != nil {
-		d.question()
-	}
-}
-
 // ask makes a connection, whose handshake the server has to answer. A refusal, as by a server that has
 // no room for more clients, is an answer. The connection stays if all others are silent, which may be dead,
 // and the pool has none beyond its size.
@@ -219,7 +205,6 @@ func (d *dials) ask(ctx context.Context) {
 	if err == nil && !joins {
 		_ = lane.Close()
 	}
-	p.access.dispatch()
 }
 
 var errNoAnswer = errors.New("no answer within the stall timeout")

@@ -139,17 +139,22 @@ func (a *exclusiveAccess) changedLocked() {
 	}
 }
 
-// Each connection looks for a waiter when it becomes free.
-func (a *exclusiveAccess) dispatch() {}
-
 // dedicate waits for a connection. It is its user's until it is returned.
 func (a *exclusiveAccess) dedicate(ctx context.Context) (*Dedicated, error) {
-	m, w, err := a.takeOrWait()
+	a.mu.Lock()
+	for m := a.popLocked(); m != nil; m = a.popLocked() {
+		if m.lane.Usable() {
+			m.becomeLocked(dedicated)
+			a.mu.Unlock()
+			return &Dedicated{from: a, member: m}, nil
+		}
+		a.leaveLocked(m, wire.ErrClosed, true) // it has failed, and its event is on the way
+	}
+	w := &waiter{given: make(chan dedicateResult, 1)}
+	err := a.waitLocked(w, false)
+	a.mu.Unlock()
 	if err != nil {
 		return nil, wire.NotSent(a.addr, err)
-	}
-	if m != nil {
-		return &Dedicated{from: a, member: m}, nil
 	}
 	select {
 	case r := <-w.given:
@@ -160,20 +165,6 @@ func (a *exclusiveAccess) dedicate(ctx context.Context) (*Dedicated, error) {
 	case <-ctx.Done():
 		return nil, wire.NotSent(a.addr, a.leaveQueue(w, ctx.Err()))
 	}
-}
-
-func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for m := a.popLocked(); m != nil; m = a.popLocked() {
-		if m.lane.Usable() {
-			m.becomeLocked(dedicated)
-			return m, nil, nil
-		}
-		a.leaveLocked(m, wire.ErrClosed, true) // it has failed, and its event is on the way
-	}
-	w := &waiter{given: make(chan dedicateResult, 1)}
-	return nil, w, a.waitLocked(w, false)
 }
 
 // leaveQueue takes w out of the queue; a connection that it was given in the

@@ -86,7 +86,9 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 	now, reason := time.Now(), closeReason(err)
 	if now.Sub(m.born) < health.Youth && !slices.Contains(ourReasons, reason) {
 		p.health.DiedYoung(now)
-		p.dials.spaceLocked()
+		if p.health.Spaced() {
+			p.dials.laterLocked()
+		}
 		return
 	}
 	p.health.Lost(now, errors.Is(err, cause.ErrStalled), err, p.members.serving())
@@ -183,8 +185,8 @@ func (p *Pool) judgeLocked(now time.Time) (replies bool) {
 		}
 	}
 	v := look.Judge(p.dials.underWay > 0 && !p.members.joined(), p.queue.len() > 0)
-	if look.Heard() {
-		p.dials.withdrawLocked()
+	if look.Heard() && p.dials.question != nil {
+		p.dials.question() // over a new connection: the server lives
 	}
 	p.settleLocked()
 	if v.Ask {
@@ -224,7 +226,6 @@ func (p *Pool) compareLocked(look *health.Look) {
 	p.reply.Store(int64(look.Best()))
 	if changed {
 		p.access.changedLocked()
-		p.tasks.Go(p.access.dispatch)
 	}
 }
 

@@ -175,7 +175,7 @@ func (p *Pool) leaveLocked(m *member, why error, now bool) {
 	if now {
 		end = m.lane.Fail
 	}
-	p.mu.exits = append(p.mu.exits, func() { end(why) })
+	p.mu.then = append(p.mu.then, func() { end(why) })
 }
 
 // Closed is part of wire.Events.

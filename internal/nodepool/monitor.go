@@ -22,7 +22,7 @@ import (
 type monitor struct {
 	mutex   sync.Mutex
 	flushes []*wire.Lane // lanes for which the goroutine that unlocks is the writer
-	exits   []func()     // of connections
+	then    []func()     // what else it is to do: close connections, and find lanes for batches
 	calls   []func()     // of users' functions
 }
 
@@ -31,20 +31,20 @@ type monitor struct {
 func (m *monitor) Lock() { m.mutex.Lock() }
 
 // Unlock releases the lock, then writes what was given to lanes, closes the
-// connections that leave, and calls users' functions. That is last: nobody's bytes wait for one.
+// connections that leave, and calls users' functions. These are last: nobody's bytes wait for one.
 func (m *monitor) Unlock() { m.UnlockFor(nil) }
 
 // UnlockFor is Unlock by the goroutine that waits for the batch. What else it has to write is
 // written before a user's function is called.
 func (m *monitor) UnlockFor(own *wire.Batch) {
-	if len(m.flushes)+len(m.exits)+len(m.calls) == 0 {
+	if len(m.flushes)+len(m.then)+len(m.calls) == 0 {
 		m.mutex.Unlock()
 		return
 	}
 	var few [8]*wire.Lane // more than that is no usual case, and may allocate
-	flushes, exits, calls := append(few[:0], m.flushes...), m.exits, m.calls
+	flushes, then, calls := append(few[:0], m.flushes...), m.then, m.calls
 	clear(m.flushes)
-	m.flushes, m.exits, m.calls = m.flushes[:0], nil, nil
+	m.flushes, m.then, m.calls = m.flushes[:0], nil, nil
 	m.mutex.Unlock()
 	if own != nil {
 		own.FlushCall()
@@ -52,8 +52,8 @@ func (m *monitor) UnlockFor(own *wire.Batch) {
 	for _, lane := range flushes {
 		lane.Flush()
 	}
-	for _, exit := range exits {
-		exit()
+	for _, do := range then {
+		do()
 	}
 	for _, call := range calls {
 		call()

@@ -76,10 +76,6 @@ type access interface {
 	// more, or when other connections are slow than before.
 	changedLocked()
 
-	// dispatch looks for connections for queued batches, where connections do not
-	// look for them when they become free.
-	dispatch()
-
 	// trimLocked makes so many connections leave that are not wanted any more.
 	trimLocked(surplus int)
 }

@@ -124,12 +124,18 @@ func (a *sharedAccess) offerLocked(m *member) {
 	fast, slow := a.members.lanes()
 	m.slow = a.size.max > a.Max && (fast >= a.Max || fast > 0 && slow == 0 && a.queue.slow.len() > 0)
 	m.becomeLocked(shared)
-	a.publishLocked()
+	a.changedLocked()
 }
 
 func (a *sharedAccess) withdrawLocked(*member) { a.publishLocked() }
 
-func (a *sharedAccess) changedLocked() { a.publishLocked() }
+// changedLocked gives those that wait the lanes that there are now, once the lock is released.
+func (a *sharedAccess) changedLocked() {
+	a.publishLocked()
+	if a.queue.len() > 0 {
+		a.mu.then = append(a.mu.then, a.dispatch)
+	}
+}
 
 // publishLocked makes the sets what they are now: the lanes that are not much slower than others, or all
 // if there are no others. They are empty if the server is suspect.

@@ -37,8 +37,7 @@ func Unknown(addr string, err error) *redislanes.Error {
 // Named returns err as the error of the command with that name on that node. It is a copy of
 // its own.
 func Named(command, addr string, err error) *redislanes.Error {
-	switch known := err.(type) { //nolint:errorlint // what wraps one has a text of its own
-	case *redislanes.Error:
+	if known := Top(err); known != nil {
 		named := *known
 		if named.Command = command; addr != "" && named.Addr != addr {
 			if named.Addr != "" {
@@ -54,7 +53,7 @@ func Named(command, addr string, err error) *redislanes.Error {
 // Top returns the redislanes.Error that err is; nil if it is none or wraps one with a text
 // of its own.
 func Top(err error) *redislanes.Error {
-	known, _ := err.(*redislanes.Error) //nolint:errorlint // as Named
+	known, _ := err.(*redislanes.Error) //nolint:errorlint // what wraps one has a text of its own
 	return known
 }
 
