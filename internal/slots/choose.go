@@ -84,34 +84,24 @@ func (p *Poll) bySeed(kind Kind) []Answer {
 // until it is a replica or gone. Then a primary is taken or, if there is none, a replica.
 func (p *Poll) server() Choice {
 	answers := p.bySeed(Server)
-	if len(answers) == 0 && p.Use != nil {
-		return Choice{Map: p.replaced(), Done: p.All}
-	}
 	if p.Use != nil {
 		own := slices.IndexFunc(answers, func(a Answer) bool { return a.Addr == p.Use.Addr() })
 		switch {
-		case own >= 0 && !answers[own].Map.Follows && !p.Use.Follows:
-			return Choice{Map: p.Use, Done: true} // with what MOVED has taught
+		case len(answers) == 0:
+			return Choice{Map: p.replaced(), Done: p.All}
 		case own >= 0 && !answers[own].Map.Follows:
 			return Choice{Map: answers[own].Map, Done: true}
-		case !p.All || own < 0 && !p.Gone(p.Use.Addr()):
+		case own < 0 && !p.Gone(p.Use.Addr()):
 			return Choice{Done: p.All}
 		case own > 0: // it is preferred to other replicas
 			answers[0], answers[own] = answers[own], answers[0]
 		}
 	}
-	if !p.All {
-		return Choice{}
+	if !p.All || len(answers) == 0 {
+		return Choice{Done: p.All}
 	}
-	for _, a := range answers {
-		if !a.Map.Follows {
-			return Choice{a.Map, true}
-		}
-	}
-	if len(answers) > 0 {
-		return Choice{answers[0].Map, true}
-	}
-	return Choice{Done: true}
+	slices.SortStableFunc(answers, func(a, b Answer) int { return rankOf(a.Map.Follows) - rankOf(b.Map.Follows) })
+	return Choice{answers[0].Map, true}
 }
 
 // replaced returns the map of the cluster that has replaced ours. All strangers are of that one
