@@ -134,8 +134,8 @@ func (c *Client) Stats() redislanes.Stats {
 	}
 	s := redislanes.Stats{
 		Slots: c.current().Covered(),
-		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
-		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
+		Moved: c.counters.again[wasMoved].Load(), Ask: c.counters.again[wasAsked].Load(),
+		Refused: c.counters.again[wasRefused].Load(), NotSent: c.counters.again[wasNotSent].Load(), Repeated: c.counters.again[wasUnknown].Load(),
 		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),
 	}
 	for _, n := range c.list() {
@@ -170,24 +170,6 @@ func (c *Client) Close() error {
 }
 
 type counters struct {
-	moved, ask               atomic.Uint64
-	refused, notSent         atomic.Uint64
-	repeated                 atomic.Uint64
+	again                    [wasUnknownScript + 1]atomic.Uint64 // commands that were sent again, by the reason
 	refreshes, refreshErrors atomic.Uint64
-}
-
-// count counts a command that is sent again.
-func (c *counters) count(w why) {
-	switch w {
-	case wasRefused:
-		c.refused.Add(1)
-	case wasNotSent:
-		c.notSent.Add(1)
-	case wasUnknown:
-		c.repeated.Add(1)
-	case wasMoved:
-		c.moved.Add(1)
-	case wasAsked:
-		c.ask.Add(1)
-	}
 }

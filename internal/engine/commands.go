@@ -130,7 +130,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	c.state = executed
 	if len(c.refused) > 0 {
 		first := c.refused[0]
-		c.err = &unsentError{first}
+		c.err = cause.Hidden("redislanes: not sent, because of another command: "+strings.TrimPrefix(first.Error(), "redislanes: "), first)
 		n := c.Request.Len() + len(c.refused)
 		return &redislanes.PipelineError{Failed: n, Total: n, First: first} // nothing is sent
 	}
@@ -184,17 +184,6 @@ func (c *Commands) errorOf(i int) error {
 	}
 	return c.receivers[at].err
 }
-
-// An unsentError is that of the commands beside one that was refused when it was
-// appended. It wraps that one's error, which wraps ErrNotSent.
-type unsentError struct{ first error }
-
-func (e *unsentError) Error() string {
-	return "redislanes: not sent, because of another command: " + strings.TrimPrefix(e.first.Error(), "redislanes: ")
-}
-
-// Unwrap returns the error of the command that was refused.
-func (e *unsentError) Unwrap() error { return e.first }
 
 // Cmd is cluster.Client.Cmd.
 func (c *Client) Cmd(ctx context.Context, name string, arguments []any) Reply {

@@ -115,7 +115,7 @@ func (d *dedication) again(ctx context.Context, err error) bool {
 	default:
 		return false
 	}
-	d.client.counters.count(wasNotSent)
+	d.client.counters.again[wasNotSent].Add(1)
 	return true
 }
 

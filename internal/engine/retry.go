@@ -242,7 +242,7 @@ func (x *retry) send(ctx context.Context) {
 	for _, i := range x.now {
 		why := x.histories[i].why
 		x.histories[i].Tries++
-		x.client.counters.count(why)
+		x.client.counters.again[why].Add(1)
 		to, replica, asks, err := x.target(t, i)
 		if err != nil {
 			r.places[i] = place{err: err}
