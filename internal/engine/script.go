@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -10,33 +9,33 @@ import (
 // A script is the text of one that a command runs by its hash; "" once the command
 // has it in place of the hash.
 type script struct {
-	command int
-	text    string
+	command    int
+	text       string
+	name, rest int // where the command's name begins, and what is behind the hash
 }
-
-var lineEnd = []byte("\r\n")
-
-const evalSHA, eval = "EVALSHA", "EVAL"
 
 // AppendScript appends EVALSHA with the script's hash. It is EVAL with its text
 // where the server does not know the script, and where a later command of the
 // request is for the same slot: behind that it could not be sent again.
 func (c *Client) AppendScript(r *Request, hash, text string, keys, args []string) error {
 	const fixed = 3 // the name, the hash and the number of keys
+	s := script{command: r.Len(), text: text}
 	b := resp.AppendArray(r.Buffer(), fixed+len(keys)+len(args))
-	b = resp.AppendBulk(b, evalSHA)
+	s.name = len(b) - len(r.arena)
+	b = resp.AppendBulk(b, "EVALSHA")
 	b = resp.AppendBulk(b, hash)
+	s.rest = len(b) - len(r.arena)
 	b = resp.AppendBulkInt(b, int64(len(keys)))
-	for _, s := range keys {
-		b = resp.AppendBulk(b, s)
+	for _, key := range keys {
+		b = resp.AppendBulk(b, key)
 	}
-	for _, s := range args {
-		b = resp.AppendBulk(b, s)
+	for _, arg := range args {
+		b = resp.AppendBulk(b, arg)
 	}
 	if err := c.Append(r, b); err != nil {
 		return err
 	}
-	r.scripts = append(r.scripts, script{r.Len() - 1, text})
+	r.scripts = append(r.scripts, s)
 	return nil
 }
 
@@ -70,20 +69,12 @@ func (r *Request) sendText(i int) bool {
 	if !ok || r.scripts[at].text == "" {
 		return false
 	}
-	old := r.command(i)
-	begin := bytes.Index(old, lineEnd) + len(lineEnd)
-	rest := begin
-	for range 2 { // the name and the hash, each of which has two lines
-		for range 2 {
-			rest += bytes.Index(old[rest:], lineEnd) + len(lineEnd)
-		}
-	}
-	from := len(r.arena)
-	b := append(r.arena, old[:begin]...)
-	b = resp.AppendBulk(b, eval)
-	b = resp.AppendBulk(b, r.scripts[at].text)
-	r.arena = append(b, old[rest:]...)
+	s, old, from := &r.scripts[at], r.command(i), len(r.arena)
+	b := append(r.arena, old[:s.name]...)
+	b = resp.AppendBulk(b, "EVAL")
+	b = resp.AppendBulk(b, s.text)
+	r.arena = append(b, old[s.rest:]...)
 	r.bounds[i] = bound{from, len(r.arena)}
-	r.scripts[at].text = ""
+	s.text = ""
 	return true
 }
