@@ -201,17 +201,11 @@ func RoundTrip(ctx context.Context, to Submitter, b *Batch) {
 // one trip. No [ErrorCount] counts it.
 func Question(commands ...[]string) *Batch {
 	b, encoded := new(Batch), []byte(nil)
-	ends := make([]int, len(commands))
-	for i, c := range commands {
+	for _, c := range commands {
 		encoded = resp.AppendCommand(encoded, c[0], c[1:]...)
-		ends[i] = len(encoded)
 	}
 	b.Reset(NewCall(), encoded)
-	from := 0
-	for _, end := range ends {
-		b.Add(from, end)
-		from = end
-	}
+	_, _ = Commands(encoded, b.Add)
 	b.call.Begin(1)
 	b.uncounted = true
 	return b

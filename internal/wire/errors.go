@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
@@ -115,14 +116,6 @@ var errorCodes = [...]string{
 
 const otherErrors = len(errorCodes) - 1
 
-var errorCodeIndex = func() map[string]int {
-	index := make(map[string]int)
-	for i, code := range errorCodes[:otherErrors] {
-		index[code] = i
-	}
-	return index
-}()
-
 // ErrorCodes returns what error replies are counted by.
 func ErrorCodes() []string { return append([]string(nil), errorCodes[:]...) }
 
@@ -132,7 +125,7 @@ func ErrorCode(text []byte) string { return errorCodes[codeIndex(text)] }
 
 func codeIndex(text []byte) int {
 	code, _, _ := bytes.Cut(text, []byte(" "))
-	if i, ok := errorCodeIndex[string(code)]; ok {
+	if i := slices.IndexFunc(errorCodes[:], func(c string) bool { return c == string(code) }); i >= 0 {
 		return i
 	}
 	return otherErrors

@@ -79,7 +79,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, g.command[0], g.command[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{replyReader: newReplyReader(conn, maxGreeting)}
+	in := &replyReader{conn: conn, framer: resp.NewFramer(maxGreeting)}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -133,36 +133,19 @@ func (d dialer) refusal(g greeting, reply []byte) *redislanes.HandshakeError {
 // failure says why the handshake has ended without a refusal. What is no RESP from
 // its first byte on comes from something else than a Redis server, which is as
 // good as a refusal.
-func (s *replyStream) failure(ctx context.Context, err error) error {
+func (r *replyReader) failure(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, errWriteTimeout): // which ends at the same moment
 		err = context.DeadlineExceeded
-	case s.count > 0:
+	case r.count > 0:
 	case errors.Is(err, resp.ErrProtocol):
-		return &redislanes.HandshakeError{Hint: hintOfStranger(s.chunk[:]), Cause: err}
-	case s.unread == nil:
+		return &redislanes.HandshakeError{Hint: hintOfStranger(r.chunk[:]), Cause: err}
+	case r.unread == nil:
 		return fmt.Errorf("handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), is going down, or something on the way cuts connections: %w", err)
 	}
 	return fmt.Errorf("handshake: %w", err)
-}
-
-// replyStream reads the replies of a handshake, and no pushes.
-type replyStream struct {
-	*replyReader
-	count int // of replies that were read
-}
-
-func (s *replyStream) next() (reply []byte, err error) {
-	for err == nil && (reply == nil || s.framer.Aside() == '>') {
-		s.reply = reply[:0] // used again, so that endless pushes cost no memory
-		reply, err = s.replyReader.next()
-	}
-	if err == nil {
-		s.count++
-	}
-	return reply, err
 }
 
 // Refusal returns the error of a server that has refused the handshake; nil if err is none.

@@ -6,20 +6,17 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A replyReader reads replies and pushes one by one, without attributes. An
+// A replyReader reads replies one by one, without attributes. An
 // error in the middle of one, such as a deadline, loses nothing of it.
 type replyReader struct {
 	conn   net.Conn
 	framer *resp.Framer
+	pushes bool // they are replies; else they are dropped
+	count  int  // of the replies that were read
 	chunk  [readChunk]byte
 	unread []byte // the rest of chunk; nil before anything has come
 	reply  []byte // that is being read
 	broken error  // after it there is no reply
-}
-
-// newReplyReader returns a reader of replies that have at most limit bytes.
-func newReplyReader(conn net.Conn, limit int64) *replyReader {
-	return &replyReader{conn: conn, framer: resp.NewFramer(limit)}
 }
 
 func (r *replyReader) next() (reply []byte, err error) {
@@ -40,7 +37,11 @@ func (r *replyReader) next() (reply []byte, err error) {
 			r.reply = append(r.reply, r.unread[:n]...)
 		}
 		r.unread = r.unread[n:]
+		if done && r.framer.Aside() == '>' && !r.pushes {
+			r.reply, done = r.reply[:0], false // used again, so that endless pushes cost no memory
+		}
 	}
+	r.count++
 	reply, r.reply = r.reply, nil
 	return reply, nil
 }
@@ -54,7 +55,7 @@ type wholeConn struct {
 }
 
 func newWholeConn(conn net.Conn, limit int64) *wholeConn {
-	return &wholeConn{Conn: conn, replies: newReplyReader(conn, limit)}
+	return &wholeConn{Conn: conn, replies: &replyReader{conn: conn, framer: resp.NewFramer(limit), pushes: true}}
 }
 
 // Read is part of net.Conn.
