@@ -47,53 +47,6 @@ func before(addr, host string) string {
 	return net.JoinHostPort(host, strconv.Itoa(n-1))
 }
 
-// TestAddrMapIsAskedOnce: for each address that a server names, and never for
-// the one that was dialled.
-func TestAddrMapIsAskedOnce(t *testing.T) {
-	t.Parallel()
-	oneRow := func(host, port string) string {
-		return fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n%s:%s\r\n$1\r\nx\r\n", host, port)
-	}
-	for name, test := range map[string]struct {
-		slots func(f *fake) string
-		named int
-	}{
-		"standalone seed": {func(*fake) string { return noCluster }, 0},
-		"NULL endpoint": {func(f *fake) string {
-			_, port, _ := net.SplitHostPort(f.addr())
-			return oneRow("$-1\r\n", port)
-		}, 0},
-		"named endpoint": {func(f *fake) string {
-			_, port, _ := net.SplitHostPort(before(f.addr(), "x"))
-			return oneRow(bulk("127.0.0.1"), port)
-		}, 1},
-		"many ranges": {func(f *fake) string {
-			_, port, _ := net.SplitHostPort(before(f.addr(), "x"))
-			rows := "*10\r\n"
-			for i := range 10 {
-				last := i
-				if i == 9 {
-					last = 16383
-				}
-				rows += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n%s:%s\r\n$1\r\nx\r\n", i, last, bulk("127.0.0.1"), port)
-			}
-			return rows
-		}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFake(t)
-			f.slots = func() string { return test.slots(f) }
-			f.start()
-			a := &asked{}
-			client := open(t, cluster.Config{RefreshEvery: -1, AddrMap: a.translate}, []string{f.addr()})
-			require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "INCR", "k")))
-			require.Equal(t, f.addr(), client.Primary(0))
-			require.Len(t, a.seen(), test.named)
-		})
-	}
-}
-
 // TestAddrMapOfRedirects: a MOVED without a host means the host that was dialled.
 func TestAddrMapOfRedirects(t *testing.T) {
 	t.Parallel()

@@ -94,13 +94,6 @@ func infoNumber(t *testing.T, info, field string) (n int) {
 	return n
 }
 
-func dials(client *cluster.Client) (n uint64) {
-	for _, node := range client.Stats().Nodes {
-		n += node.Pool.Dials
-	}
-	return n
-}
-
 // requireFreeLanes requires that one connection is dedicated and that both shared
 // lanes answer.
 func requireFreeLanes(t *testing.T, client *cluster.Client) {

@@ -140,24 +140,6 @@ func newEndless(t *testing.T, c cluster.Config) endless {
 	return endless{client, ctx, redis, redis.Owner("k")}
 }
 
-// TestSilenceBehindAPause: the silence of a dedicated connection is noticed from its command on,
-// also if the pool was idle before.
-func TestSilenceBehindAPause(t *testing.T) {
-	for pause := 10 * time.Second; pause < 11*time.Second; pause += 250 * time.Millisecond {
-		synctest.Test(t, func(t *testing.T) {
-			e := newEndless(t, cluster.Config{})
-			var began time.Time
-			require.Error(t, e.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
-				time.Sleep(pause)
-				e.owner.Freeze()
-				began = time.Now()
-				return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
-			})))
-			require.LessOrEqual(t, time.Since(began), 3100*time.Millisecond)
-		})
-	}
-}
-
 // TestNewEndsWithoutADeadline: so does New if its servers accept connections and are silent.
 func TestNewEndsWithoutADeadline(t *testing.T) {
 	for name, c := range map[string]cluster.Config{

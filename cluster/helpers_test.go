@@ -160,17 +160,6 @@ func elsewhere(t *testing.T, ctx context.Context, real *servers.Cluster, slot ui
 	return real.Nodes()[0]
 }
 
-// fill leaves no room for further clients on the server. The function that it returns makes room.
-func fill(t *testing.T, ctx context.Context, server *servers.Cluster) (empty func()) {
-	t.Helper()
-	conn, err := radix.Dial(ctx, "tcp", server.Addrs()[0])
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	most := func(n string) { require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "maxclients", n))) }
-	most("1")
-	return func() { most("1000") }
-}
-
 // anys returns words as arguments of Cmd.
 func anys(words []string) []any {
 	args := make([]any, len(words))

@@ -247,14 +247,3 @@ func TestDeadlineIsAHint(t *testing.T) {
 		require.Equal(t, before+1, client.Stats().Refreshes)
 	})
 }
-
-// sharing is an action on the key k that shares its connection.
-type sharing struct {
-	perform func(context.Context, radix.Conn) error
-}
-
-func (s sharing) Perform(ctx context.Context, conn radix.Conn) error { return s.perform(ctx, conn) }
-
-func (sharing) Properties() radix.ActionProperties {
-	return radix.ActionProperties{Keys: []string{"k"}, CanRetry: true, CanPipeline: true, CanShareConn: true}
-}
