@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,55 +29,40 @@ func patientTower(t *testing.T) *tower {
 // an unknown outcome.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		silent time.Duration // the node
-		leave  bool          // the callers leave
-	}{
-		"waits":                       {silent: 4 * time.Second},
-		"waits for callers that left": {silent: 4 * time.Second, leave: true},
-		"not for ever":                {silent: 20 * time.Second},
-		"nor for callers that left":   {silent: 20 * time.Second, leave: true},
-	} {
+	for name, silent := range map[string]time.Duration{"waits": 4 * time.Second, "not for ever": 20 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const most = 5 * time.Second
 				w := patientTower(t)
 				first, flow := w.hold(t, &pipeline.Hit{Key: "k"})
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
 				hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 20}}
 				var others []chan error
 				for i := range hits {
-					others = append(others, w.hit([]context.Context{ctx, context.WithoutCancel(ctx)}[i], &hits[i]))
+					others = append(others, w.hit(t.Context(), &hits[i]))
 				}
 				require.Equal(t, 2, w.counters.Waiting("k"))
 				arrive := w.stall(0, toServer)
 				flow()
 				require.NoError(t, <-first)
 				synctest.Wait()
-				if c.leave {
-					cancel()
-					require.ErrorIs(t, <-others[0], redislanes.ErrUnknownOutcome)
-					others = others[1:]
-				}
 				began, closed := time.Now(), make(chan error, 1)
 				go func() { closed <- w.counters.Close() }()
 				synctest.Wait()
 				require.ErrorIs(t, w.counters.Hit(t.Context(), nil), redislanes.ErrClosed)
-				time.AfterFunc(c.silent, arrive)
+				time.AfterFunc(silent, arrive)
 				require.NoError(t, <-closed)
-				require.Equal(t, min(c.silent, most), time.Since(began))
+				require.Equal(t, min(silent, most), time.Since(began))
 				for _, done := range others {
-					if err := <-done; c.silent > most {
+					if err := <-done; silent > most {
 						require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 					} else {
 						require.NoError(t, err)
 					}
 				}
-				if c.silent <= most {
+				if silent <= most {
 					require.EqualValues(t, 31, hits[1].Total)
 				}
-				time.Sleep(c.silent)
+				time.Sleep(silent)
 			})
 		})
 	}

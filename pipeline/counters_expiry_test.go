@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,9 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestExpireIsSentOnce: a key that is known to have its time to live is not sent it
@@ -52,60 +49,6 @@ func TestExpireIsSentOnce(t *testing.T) {
 		w.hitOnce(t, "short", 1, 15*time.Millisecond)
 		w.hitOnce(t, "short", 1, 15*time.Millisecond)
 		require.Equal(t, before+2, w.Calls(0, "SET"), "it may have expired between two hits")
-	})
-}
-
-// TestRefusedKeyIsNotKnown: a hit that was refused says nothing about the next one.
-func TestRefusedKeyIsNotKnown(t *testing.T) {
-	t.Parallel()
-	for _, refused := range [][]string{{"INCRBY"}, {"SET", "INCRBY"}} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newTower(t, 1, pipeline.CountersConfig{})
-			w.refuse(model.OutOfSpace, 0, refused...)
-			require.ErrorContains(t, w.counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}), "OOM")
-			w.refuse("", 0, refused...)
-			w.do(t, "DEL", "k")
-			w.do(t, "INCRBY", "k", "40") // without a time to live
-			w.hitOnce(t, "k", 2, time.Hour)
-			require.Equal(t, time.Hour, w.ttl("k"), refused)
-		})
-	}
-}
-
-// TestNewPrimaryIsSentExpire: what is known of a key at one node is not believed of
-// another, to which its time to live may not have been replicated.
-func TestNewPrimaryIsSentExpire(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 2, pipeline.CountersConfig{})
-		key := redistest.KeysInSlots(2, "moves")[0]
-		for i := range 6 {
-			w.hitOnce(t, key, 1, time.Hour)
-			w.move(key, (i+1)%2)
-			w.do(t, "SET", key, strconv.Itoa(2*i+1)) // without a time to live
-			require.EqualValues(t, 2*(i+1), w.hitOnce(t, key, 1, time.Hour))
-			require.Equal(t, time.Hour, w.ttl(key))
-		}
-	})
-}
-
-// TestLooksTakeOneTrip: a key that is at 0 looks to a hit which adds nothing as if it
-// had not been there. What is about its time to live goes along each time, and not behind it.
-func TestLooksTakeOneTrip(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		before := w.Requests()
-		for i := range 10 {
-			require.Zero(t, w.hitOnce(t, "k", 0, time.Hour))
-			require.Equal(t, time.Hour, w.ttl("k"))
-			require.Equal(t, before+i+1, w.Requests())
-		}
-		for i := range 10 {
-			require.EqualValues(t, i+1, w.hitOnce(t, "k", 1, time.Hour))
-			require.EqualValues(t, i+1, w.hitOnce(t, "k", 0, time.Hour))
-			require.Equal(t, before+10+2*(i+1), w.Requests())
-		}
 	})
 }
 

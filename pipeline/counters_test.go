@@ -97,14 +97,6 @@ func sequential(steps []step, start, end int64) error {
 	return nil
 }
 
-func TestSequential(t *testing.T) {
-	require.NoError(t, sequential(nil, 3, 3))
-	require.NoError(t, sequential([]step{{5, 5}, {-2, 3}, {0, 3}, {1, 4}}, 0, 4))
-	require.Error(t, sequential([]step{{1, 1}, {1, 1}}, 0, 2), "a total given twice")
-	require.Error(t, sequential([]step{{1, 2}, {1, 1}}, 0, 1), "a loop is missing")
-	require.Error(t, sequential([]step{{1, 1}, {3, 13}, {-3, 10}}, 0, 1), "two trails")
-}
-
 // TestCountersModel compares many concurrent hits, of any sign, on few keys with
 // sequential INCRBYs.
 func TestCountersModel(t *testing.T) {

@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,31 +94,4 @@ func TestNoRightToExpire(t *testing.T) {
 			require.Zero(t, hits[1].Total)
 		})
 	}
-}
-
-// TestEndOfACallWithoutExpire: a key that was deleted while it was known, and whose EXPIRE is
-// refused until the call ends, is unknown, and gets its time to live with the next hit.
-func TestEndOfACallWithoutExpire(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newTower(t, 1, pipeline.CountersConfig{})
-		w.hitOnce(t, "k", 1, time.Hour)
-		w.do(t, "DEL", "k")
-		ctx, cancel := context.WithCancel(within(t, 20*time.Second))
-		w.refuse(model.IsLoading, 0, "EXPIRE")
-		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
-		done := make(chan error, 1)
-		go func() { done <- w.counters.Hit(ctx, hits) }()
-		synctest.Wait()
-		cancel()
-		require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
-		require.ErrorContains(t, hits[0].Err, "counted, but")
-		require.NotErrorIs(t, hits[0].Err, redislanes.ErrRefused)
-		require.NoError(t, hits[1].Err)
-		require.Zero(t, w.ttl("k"))
-		w.refuse("", 0, "EXPIRE")
-		require.EqualValues(t, 2, w.hitOnce(t, "k", 1, time.Hour))
-		require.Equal(t, time.Hour, w.ttl("k"))
-		require.Zero(t, w.ttl("plain"))
-	})
 }

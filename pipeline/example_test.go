@@ -211,18 +211,10 @@ func ExampleReply_Fast() {
 
 // Scripts travel in pipelines like other commands, for keys in any slots.
 func ExamplePipeline_Eval() {
-	servers, err := redistest.LaunchEmulated(3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer servers.Close()
+	client, done := example()
+	defer done()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	client, err := cluster.Config{}.New(ctx, servers.Addrs())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
 
 	upTo := pipeline.NewScript(`
 		local n = redis.call("INCRBY", KEYS[1], ARGV[1])
@@ -241,18 +233,10 @@ func ExamplePipeline_Eval() {
 }
 
 func ExampleMGet() {
-	servers, err := redistest.LaunchEmulated(3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer servers.Close()
+	client, done := example()
+	defer done()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	client, err := cluster.Config{}.New(ctx, servers.Addrs())
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
 
 	if err := pipeline.MSet(ctx, client, "user:42", "Ada", "user:43", "Grace"); err != nil {
 		log.Fatal(err)

@@ -43,34 +43,3 @@ func TestExpiriesModel(t *testing.T) {
 		require.Positive(t, found)
 	})
 }
-
-// TestExpiriesRoom: many keys are remembered at a time, each for half of the time that it has
-// left, or ten seconds.
-func TestExpiriesRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := &expiries{began: time.Now()}
-		const keys = 30_000
-		known := func(seed uint64) (n int) {
-			random := rand.New(rand.NewPCG(seed, 0))
-			for range keys {
-				if e.believed(fingerprint(random.Uint64()), e.now()) {
-					n++
-				}
-			}
-			return n
-		}
-		for seed, ttl := range []time.Duration{20 * time.Millisecond, 8 * time.Second, time.Hour} {
-			random := rand.New(rand.NewPCG(uint64(seed), 0))
-			for range keys {
-				e.keep(fingerprint(random.Uint64()), e.now(), ticks(ttl))
-			}
-			lasts := min(ttl/2, 10*time.Second)
-			time.Sleep(lasts - time.Nanosecond)
-			require.Greater(t, known(uint64(seed)), keys*98/100, ttl)
-			time.Sleep(time.Nanosecond)
-			require.Zero(t, known(uint64(seed)), ttl)
-		}
-		e.keep(1, e.now(), ticks(19*time.Millisecond))
-		require.False(t, e.believed(1, e.now()), "too short a time to be remembered")
-	})
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,61 +201,21 @@ func TestSlowNodeHoldsUpItsOwnKeys(t *testing.T) {
 	})
 }
 
-// A fragile context panics when it is asked for its error, but for the first time.
-type fragile struct {
-	context.Context
-	asked atomic.Int32
-}
-
-func (f *fragile) Err() error {
-	if f.asked.Add(1) > 1 {
-		panic("fragile")
-	}
-	return nil
-}
-
-// TestPanicBelowHit: a caller that recovers from a panic below Hit leaves nothing behind.
-func TestPanicBelowHit(t *testing.T) {
-	t.Parallel()
-	inTower(t, 2, pipeline.CountersConfig{}, func(t *testing.T, w *tower) {
-		ctx := within(t, 10*time.Second)
-		for range 2 * alone {
-			hits := []pipeline.Hit{{Key: keyOn(w, 0, "k")}, {Key: keyOn(w, 1, "k")}}
-			require.PanicsWithValue(t, "fragile", func() { _ = w.counters.Hit(&fragile{Context: ctx}, hits) })
-		}
-		flow := w.stall(0, toClient)
-		done := w.hit(ctx, &pipeline.Hit{Key: keyOn(w, 0, "k")})
-		require.Zero(t, w.counters.Waiting(keyOn(w, 0, "k")), "the stripe counts hits that have ended")
-		flow()
-		require.NoError(t, <-done)
-		require.NoError(t, w.counters.Close(), "nothing is left running")
-	})
-}
-
-// TestHitsInTwoParts: wherever a key is divided, it is one key, in its slot, with its
-// time to live.
+// TestHitsInTwoParts: wherever a key is divided, it is one key, in its slot, with its time to live.
 func TestHitsInTwoParts(t *testing.T) {
-	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{}, e.Addrs())
-	for i, c := range []pipeline.CountersConfig{{}, {ExpireEveryHit: true}} {
-		counters := c.New(client)
-		for _, key := range []string{"plain", "a{tag}b", "{}{x}", "}{", "{}", "x"} {
-			key = fmt.Sprint(key, i)
-			for at := range len(key) + 1 {
-				hit := []pipeline.Hit{{Prefix: key[:at], Key: key[at:], By: 1, TTL: time.Hour}}
-				require.NoError(t, counters.Hit(t.Context(), hit))
-				require.EqualValues(t, 1, hit[0].Total, "%q, divided at %d", key, at)
-				p := pipeline.New(client)
-				ttl, deleted := p.Cmd("TTL", key), p.Cmd("DEL", key)
-				require.NoError(t, p.Do(t.Context()))
-				left, err := ttl.Int()
-				require.NoError(t, err)
-				require.Positive(t, left, "%q, divided at %d", key, at)
-				n, err := deleted.Int()
-				require.NoError(t, err)
-				require.EqualValues(t, 1, n)
-			}
+	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 3).Addrs())
+	counters := pipeline.CountersConfig{}.New(client)
+	for _, key := range []string{"plain", "a{tag}b", "{}{x}", "}{"} {
+		var hits []pipeline.Hit
+		for at := range len(key) + 1 {
+			hits = append(hits, pipeline.Hit{Prefix: key[:at], Key: key[at:], By: 1, TTL: time.Hour})
 		}
-		require.NoError(t, counters.Close())
+		require.NoError(t, counters.Hit(t.Context(), hits))
+		p := pipeline.New(client)
+		total, ttl := p.Cmd("GET", key), p.Cmd("TTL", key)
+		require.NoError(t, p.Do(t.Context()))
+		requireInt(t, int64(len(hits)), total)
+		requireInt(t, 3600, ttl)
 	}
+	require.NoError(t, counters.Close())
 }

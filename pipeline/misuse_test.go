@@ -17,45 +17,6 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// TestAppendAfterDo: what is appended to a pipeline that was done is refused,
-// whether it could have been sent or not, and the replies that are there stay.
-func TestAppendAfterDo(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	p := pipeline.New(open(t, cluster.Config{}, e.Addrs()))
-	ctx := within(t, 5*time.Second)
-	for name, add := range map[string]func() pipeline.Reply{
-		"INCRBY":     func() pipeline.Reply { return p.IncrBy("k", 1) },
-		"EXPIRE":     func() pipeline.Reply { return p.Expire("k", time.Minute) },
-		"EXPIRE NX":  func() pipeline.Reply { return p.ExpireNX("k", time.Minute) },
-		"Cmd":        func() pipeline.Reply { return p.Cmd("GET", "k").Idempotent().Slow() },
-		"refused":    func() pipeline.Reply { return p.Cmd("MGET", "a", "b") },
-		"blocking":   func() pipeline.Reply { return p.Cmd("BLPOP", "k", "0") },
-		"Append":     func() pipeline.Reply { return p.Append(radix.Cmd(new(int), "GET", "k")) },
-		"nil action": func() pipeline.Reply { return p.Append(nil) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			p.Reset()
-			before := e.Calls(0, "INCRBY")
-			counted := p.IncrBy(t.Name(), 3)
-			require.NoError(t, p.Do(ctx))
-			late := add()
-			require.ErrorIs(t, late.Err(), redislanes.ErrNotSent)
-			require.ErrorIs(t, late.Err(), cause.ErrExecuted)
-			require.ErrorContains(t, late.Err(), "Reset")
-			require.Equal(t, 1, p.Len())
-			n, err := counted.Int()
-			require.NoError(t, err)
-			require.EqualValues(t, 3, n, "it was acknowledged before")
-			require.ErrorIs(t, p.Do(ctx), cause.ErrExecuted)
-			require.NoError(t, counted.Err())
-			require.Equal(t, 1, e.Calls(0, "INCRBY")-before)
-			p.Reset()
-			require.NoError(t, p.Do(ctx), "what came late is gone")
-		})
-	}
-}
-
 // TestPipelineWithoutClient: one that was made by hand, or with the nil client of
 // a failed New, says so wherever it can.
 func TestPipelineWithoutClient(t *testing.T) {

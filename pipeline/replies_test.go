@@ -90,6 +90,14 @@ func TestLifeOfAReply(t *testing.T) {
 	n, err := r.Int()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n, "the second Do must not have counted")
+	for _, late := range []pipeline.Reply{p.IncrBy("k", 1), p.Append(nil), p.Cmd("BLPOP", "k", "0")} {
+		require.ErrorIs(t, late.Err(), redislanes.ErrNotSent)
+		require.ErrorIs(t, late.Err(), cause.ErrExecuted)
+	}
+	require.Equal(t, 1, p.Len())
+	require.NoError(t, r.Err())
+	p.Reset()
+	require.NoError(t, p.Do(ctx), "what came late is gone")
 	p.Reset()
 	require.ErrorIs(t, r.Err(), cause.ErrStale)
 	require.Zero(t, p.Len())
@@ -144,18 +152,11 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "canary")))
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", "l", "canary", "b")))
 
-	inPipeline := func(into any, name string) error {
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "SET", "{k}2", "1"))
-		p.Append(radix.Cmd(new(int), "STRLEN", "k"))
-		p.Append(radix.Cmd(into, name, "k"))
-		return client.Do(ctx, p)
-	}
-	appended := func(into any) error {
-		p := pipeline.New(client)
-		p.Append(radix.Cmd(into, "GET", "k"))
-		return p.Do(ctx)
-	}
+	both := radix.NewPipeline()
+	both.Append(radix.Cmd(new(int), "STRLEN", "k"))
+	both.Append(radix.Cmd(new(int), "GET", "k"))
+	appended := pipeline.New(client)
+	appended.Append(radix.Cmd(new(uint8), "GET", "k"))
 	reply := func(decode func(r pipeline.Reply) error, name, key string, args ...any) error {
 		p := pipeline.New(client)
 		r := p.Cmd(name, append([]any{key}, args...)...)
@@ -168,15 +169,12 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		err  error
 		want string
 	}{
-		"Do":                   {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
-		"FlatCmd, a channel":   {client.Do(ctx, radix.FlatCmd(new(chan int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
-		"an array into an int": {client.Do(ctx, radix.Cmd(new(int64), "LRANGE", "l", "0", "-1")), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *int64"},
-		"radix.Pipeline":       {inPipeline(new(int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
-		"radix.Pipeline, kept": {inPipeline(new(chan int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
+		"Do":             {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"radix.Pipeline": {client.Do(ctx, both), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
 		"a dedicated connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(new(int), "GET", "k"))
 		})), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
-		"Append": {appended(new(uint8)), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},
+		"Append": {appended.Do(ctx), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},
 		"Into": {reply(func(r pipeline.Reply) error { return r.Into(new([]int)) }, "LRANGE", "l", "0", "-1"),
 			"redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *[]int"},
 		"Int":  {reply(toInt, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into int64"},
@@ -191,39 +189,4 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 	}
 	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), redislanes.ErrNull)
 	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "redislanes: GET"+at+"null reply")
-}
-
-// TestReceiversOfErrors: a receiver that takes errors as values gets an error of
-// the server, as from radix itself, others stay as they were, and the command
-// has failed in any case.
-func TestReceiversOfErrors(t *testing.T) {
-	t.Parallel()
-	server := servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{}, server.Addrs())
-	ctx := within(t, 10*time.Second)
-	const text = "WRONGTYPE Operation against a key holding the wrong kind of value"
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "text")))
-
-	var raw resp3.RawMessage
-	var simple resp3.SimpleError
-	number, good := 7, 0
-	p := pipeline.New(client)
-	replies := []pipeline.Reply{
-		p.Append(radix.Cmd(&raw, "LLEN", "k")),
-		p.Append(radix.Cmd(&simple, "LLEN", "k")),
-		p.Append(radix.Cmd(&number, "LLEN", "k")),
-		p.Append(radix.Cmd(nil, "LLEN", "k")),
-	}
-	p.Append(radix.Cmd(&good, "STRLEN", "k"))
-	var failed *redislanes.PipelineError
-	require.ErrorAs(t, p.Do(ctx), &failed)
-	require.Equal(t, []int{4, 5}, []int{failed.Failed, failed.Total})
-	require.Equal(t, "-"+text+"\r\n", string(raw))
-	require.Equal(t, text, simple.S)
-	require.Equal(t, []int{7, 4}, []int{number, good})
-	for _, reply := range replies {
-		var command *redislanes.Error
-		require.ErrorAs(t, reply.Err(), &command)
-		require.Equal(t, "LLEN", command.Command)
-	}
 }
