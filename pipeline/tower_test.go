@@ -104,13 +104,6 @@ func (w *tower) ttl(key string) time.Duration {
 	return max(left, 0)
 }
 
-// move moves the key's slot to another node.
-func (w *tower) move(key string, to int) {
-	slot := cluster.Slot(key)
-	w.Migrate(slot, w.Nodes()[to])
-	w.FinishMigration(slot)
-}
-
 // stall holds up what travels between the client and the node, until it flows again.
 func (w *tower) stall(node int, way simnet.Way) (flow func()) {
 	return w.net.Impose("client", w.Nodes()[node].Addr(), simnet.Conditions{Stall: way})
