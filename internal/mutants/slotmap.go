@@ -22,7 +22,7 @@ var slotmap = []promise{
 		{fault: "map: what MOVED has taught is forgotten with each map", at: "internal/slots.Table.Behind",
 			by: never("m.To.Answers(true)"), test: "./cluster TestMovedOutlivesOldMaps"},
 		{fault: "Sentinel: one that was cut off is believed at the start", at: "internal/slots.Poll.join",
-			by: always("2*len(ours) > named(ours)"), test: "./cluster TestStaleSentinel"},
+			by: always("2*len(ours) > named(ours)"), test: "./internal/slots TestChooseAmongSentinels"},
 		{fault: "map: a node's other name is another node", at: "internal/slots.Map.Named",
 			by: instead("len(kept) == 0", "true"), test: "./cluster TestNamesThatChange"},
 		{fault: "map: the refresh of an idle client dials", at: "internal/engine.refresher.openAt",
