@@ -19,7 +19,7 @@ import (
 // A panicking connection panics in the methods of the given names.
 type panicking struct {
 	net.Conn
-	reads, writes, closes bool
+	reads, writes, closes, deadlines bool
 }
 
 func (c panicking) Read(p []byte) (int, error) {
@@ -36,6 +36,15 @@ func (c panicking) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+func (c panicking) SetReadDeadline(time.Time) error {
+	if c.deadlines {
+		panic("boom")
+	}
+	return nil
+}
+
+func (c panicking) SetWriteDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
 func (c panicking) Close() error {
 	_ = c.Conn.Close()
 	if c.closes {
@@ -50,7 +59,7 @@ func TestPanicOfAConnection(t *testing.T) {
 		conn   panicking
 		dialed bool
 	}{
-		"Read": {panicking{reads: true}, false}, "Write": {panicking{writes: true}, true}, "Close": {panicking{closes: true}, true},
+		"Read": {panicking{reads: true}, false}, "Write": {panicking{writes: true}, true}, "Close": {panicking{closes: true}, true}, "deadlines": {panicking{deadlines: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -136,6 +136,15 @@ func guardedConn(conn net.Conn, writeTimeout time.Duration) net.Conn {
 	return g
 }
 
+// SetReadDeadline is part of net.Conn.
+func (g *guarded) SetReadDeadline(t time.Time) (err error) {
+	defer guard.Catch("SetReadDeadline of a connection of Dialer.NetDial", &err)
+	return g.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline does nothing: a write that hangs ends by the write timeout.
+func (g *guarded) SetWriteDeadline(time.Time) error { return nil }
+
 // Read is part of net.Conn.
 func (g *guarded) Read(p []byte) (n int, err error) {
 	defer g.why(&err)
