@@ -93,6 +93,10 @@ func (all *nodes) learn(moves []move) {
 func (all *nodes) use(v *slots.Map) {
 	working := all.working()
 	all.mu.Lock()
+	if all.closed {
+		all.mu.Unlock()
+		return
+	}
 	before := all.topology.Load()
 	v = v.Named(before.Map, func(addr string) bool { return working[addr] })
 	t := slots.NewTable(v, all.nodeLocked).Behind(before)
@@ -111,14 +115,14 @@ func (all *nodes) use(v *slots.Map) {
 			}
 			if p := n.pools[asPrimary].Load(); p != nil && !slices.Contains(t.Nodes, n) { // it is a replica now
 				n.pools[asPrimary].Store(nil)
-				all.drainLocked(n, p)
+				all.drainLocked(p)
 			}
 		case time.Since(n.named) < strangerTime:
 			all.strangers++
 		default:
 			delete(all.at, addr)
 			for _, p := range n.leave() {
-				all.drainLocked(n, p)
+				all.drainLocked(p)
 			}
 		}
 	}
@@ -141,10 +145,7 @@ func (all *nodes) working() map[string]bool {
 
 // drainLocked closes a pool once what is in flight has its replies, after DrainTime, or when the client is
 // closed. Requests that come for it with an old map go elsewhere.
-func (all *nodes) drainLocked(n *node, p *nodepool.Node) {
-	if all.closed {
-		return
-	}
+func (all *nodes) drainLocked(p *nodepool.Node) {
 	c := all.client
 	c.tasks.Go(func() {
 		defer c.tellPool(p.Info(), false)
