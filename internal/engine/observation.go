@@ -252,29 +252,29 @@ func (c *Client) tellPool(info *redislanes.PoolInfo, opened bool) *redislanes.Po
 // them, since most do not.
 
 // A requestName is the name of a request's commands, "" if they have several.
-type requestName struct{ *Request }
+type requestName struct{ of *Request }
 
 func (r requestName) String() string {
 	var n naming
-	commands := r.bounds
-	if len(r.parts) > 0 {
-		commands = r.parts
+	commands := r.of.bounds
+	if len(r.of.parts) > 0 {
+		commands = r.of.parts
 	}
 	for _, b := range commands {
-		n.add(r.arena[b.from:b.to])
+		n.add(r.of.arena[b.from:b.to])
 	}
 	return n.name()
 }
 
 // A tripName is the name of a group's commands, "" if they have several.
-type tripName struct{ *trip }
+type tripName struct{ of *trip }
 
 func (t tripName) String() string {
-	if t.of == nil {
+	if t.of.of == nil {
 		return "" // asked too late
 	}
 	var n naming
-	for encoded := range t.Each(t.of.arena) {
+	for encoded := range t.of.Each(t.of.of.arena) {
 		n.add(encoded)
 	}
 	return n.name()

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -66,7 +67,7 @@ func (w *listener) trace() *redislanes.Trace {
 func (w *listener) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &tracedRequest{start: s, command: s.Command.String()}
+	r := &tracedRequest{start: s, command: fmt.Sprint(s.Command)}
 	w.traced = append(w.traced, r)
 	return context.WithValue(ctx, requestKey{}, r)
 }
@@ -97,7 +98,7 @@ func (w *listener) last(t *testing.T) tracedRequest {
 func (w *listener) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g := &tracedGroup{addr: s.Pool.Addr, start: s, command: s.Command.String()}
+	g := &tracedGroup{addr: s.Pool.Addr, start: s, command: fmt.Sprint(s.Command)}
 	r := ctx.Value(requestKey{}).(*tracedRequest)
 	r.groups = append(r.groups, g)
 	return context.WithValue(ctx, groupKey{}, g)
