@@ -46,7 +46,7 @@ func (s *Server) Dialled(now time.Time) {
 		s.joined = now
 	}
 	if s.failure.Err != nil {
-		s.failures = min(s.failures, SparedYoung)
+		s.failures = 1 // the next connections have to prove themselves
 	}
 	s.state, s.failure = Up, Failure{}
 }

@@ -80,10 +80,6 @@ func (s Settings) WithDefaults(inCluster bool) Settings {
 	return s
 }
 
-// HasSlowLanes reports whether pools with these settings have lanes for batches
-// that are marked as slow. Others ignore the mark.
-func (s Settings) HasSlowLanes() bool { return s.WithDefaults(false).SlowLanes > 0 }
-
 // shared reports whether all callers share the connections.
 func (s *Settings) shared() bool { return s.Kind == KindLaned }
 
@@ -97,7 +93,7 @@ func (s Settings) dedicatedSettings() Settings {
 	return s
 }
 
-// LeastSuspectAfter is the least SuspectAfter and StallTimeout: a pool looks twice in that time.
+// LeastSuspectAfter is the least SuspectAfter and StallTimeout.
 const LeastSuspectAfter = 2 * health.LookEvery
 
 // The most connections to each server, unless they are set.

@@ -127,7 +127,7 @@ func (p *Pool) maintain() {
 	for {
 		select {
 		case <-p.nextLook.C:
-			p.watch(time.Now())
+			p.watch()
 		case <-chores.C:
 			p.inspect(time.Now())
 		case <-p.ctx.Done():
@@ -144,16 +144,16 @@ func (m *member) Answered(*wire.Lane) {
 	now, last := wire.Now(), p.looked.Load()
 	if now-time.Duration(last) >= health.LookEvery && p.looked.CompareAndSwap(last, int64(now)) {
 		p.mu.Lock()
-		p.judgeLocked(time.Now())
+		p.judgeLocked()
 		p.mu.Unlock()
 	}
 }
 
 // watch looks, and sees to it that the pool looks again while there is something to be looked at.
-func (p *Pool) watch(now time.Time) {
+func (p *Pool) watch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch replies := p.judgeLocked(now); {
+	switch replies := p.judgeLocked(); {
 	case replies:
 		p.nextLook.Reset(health.WatchEvery)
 		return
@@ -177,7 +177,8 @@ func (p *Pool) busyLocked() bool {
 
 // judgeLocked looks at all connections and does what health says. What is dead is to be closed once
 // the lock is released. It reports whether bytes have arrived since the last look.
-func (p *Pool) judgeLocked(now time.Time) (replies bool) {
+func (p *Pool) judgeLocked() (replies bool) {
+	now := time.Now()
 	look := p.health.Look(now)
 	for _, m := range p.members {
 		if look.See(&m.health, m.sightLocked()) {
@@ -238,7 +239,7 @@ func (p *Pool) inspect(now time.Time) {
 	if surplus := p.size.open - p.size.target; surplus > 0 {
 		p.access.trimLocked(surplus)
 	}
-	p.judgeLocked(now)
+	p.judgeLocked()
 	passed := p.passed.Swap(false)
 	for _, m := range p.members {
 		idle := now.Sub(m.heard)
@@ -262,7 +263,9 @@ func (p *Pool) inspect(now time.Time) {
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
 func (p *Pool) pingLocked(m *member) {
-	p.mu.giveLocked(m.lane, wire.Question(ping), p.MaxInFlight)
+	if p.mu.giveLocked(m.lane, wire.Question(ping), p.MaxInFlight) {
+		p.attend()
+	}
 }
 
 // ping is no load, and its reply counts for no command.
