@@ -17,8 +17,8 @@ import (
 //     target is Min if Min carries the highest load of that time, or else that load ÷ 75 %.
 //
 // The target stays between Min and Max. Max also bounds how many batches a slow server gets at
-// a time, since a slow server looks like a higher load. [redislanes.PoolStats] shows the target
-// and the last change with its reason.
+// a time, since a slow server looks like a higher load. A line of the log tells each change with its
+// reason.
 type Adaptive struct {
 	// Min and Max bound the number of connections to each server. Defaults 1,
 	// and 50 to each node of a cluster, 10 to a server that stands alone (or

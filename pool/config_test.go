@@ -109,5 +109,4 @@ func TestSettings(t *testing.T) {
 	given, err := nodepool.Of(Laned{Strategy: lanes.RoundRobin})
 	require.NoError(t, err)
 	require.NotNil(t, given.Strategy)
-	require.False(t, nodepool.Settings{SlowLanes: -1}.HasSlowLanes())
 }

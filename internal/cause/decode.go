@@ -13,7 +13,7 @@ type DecodeError struct {
 	Into  string // the type of the receiver, such as *int
 	Kind  byte   // the type byte of the reply; 0 if it is not known
 	Index int    // the index of the reply if there are several
-	Cause error
+	Cause error  `json:"-"` // may show the reply
 }
 
 func (e *DecodeError) Error() string {

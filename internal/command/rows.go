@@ -68,7 +68,7 @@ var rows = []struct {
 	{form{byRange, 0, 1, 1, Blocking}, `BLMOVE BLMOVEM BRPOPLPUSH`},
 	{form{byRange, 1, -1, 1, 0}, `BITOP`},
 
-	// Their keys may be elsewhere, too: MOVED says so.
+	// Keys behind KEYS, and those of STRALGO, are not found.
 	{form{byRange, 2, 2, 1, 0}, `MIGRATE`},
 	{form{byNone, 0, 0, 1, ReadOnly}, `STRALGO`},
 

@@ -141,7 +141,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	for i := range c.receivers {
 		c.receivers[i].receive(&c.Request, c.decode)
 	}
-	if c.Request.Clean() && len(c.receivers) == 0 {
+	if c.Request.clean && len(c.receivers) == 0 {
 		return nil
 	}
 	return c.firstError()

@@ -213,7 +213,7 @@ func saysNothing(err error) bool {
 // node, might run it.
 func hintsAt(text []byte) bool { return fate.Of(text).Passes() || fate.SaysReplica(text) }
 
-// noteOutcomes is noteFailure for the commands of a request.
+// noteOutcomes is NoteFailure for the commands of a request.
 func (r *Request) noteOutcomes(c *Client) {
 	var failed *trip // the last one; its other commands failed for the same cause
 	for i := range r.places {

@@ -350,7 +350,3 @@ func (e *execution) trip(p *nodepool.Node, arena []byte) *trip {
 	t.Reset(e.call, arena)
 	return t
 }
-
-// Clean reports whether every command was answered in the first attempt, without
-// an error. If not, each reply must be looked at.
-func (r *Request) Clean() bool { return r.clean }

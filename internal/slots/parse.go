@@ -220,7 +220,7 @@ func Printable(s string) string {
 }
 
 // ParseNodes reads the config epochs in a RESP2 or RESP3 reply to CLUSTER NODES, by node ID. Replicas have that
-// of their primary. It returns nil if the reply tells none. A line is
+// of their primary. A line is
 //
 //	<id> <ip:port@cport,hostname> <flags> <primary> <ping> <pong> <config epoch> <link> <slots>...
 //

@@ -225,7 +225,7 @@ func CheckAddr(addr string) error {
 // limitUnacknowledged returns a net.Dialer.Control for that, where the kernel knows it. What
 // it cannot set is left as it is.
 func limitUnacknowledged(writeTimeout time.Duration) func(network, addr string, raw syscall.RawConn) error {
-	limit := max(LongestPause, writeTimeout)
+	limit := max(longestPause, writeTimeout)
 	return func(network, _ string, raw syscall.RawConn) error {
 		if strings.HasPrefix(network, "tcp") {
 			_ = raw.Control(func(fd uintptr) { setUserTimeout(fd, limit) })

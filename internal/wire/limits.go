@@ -30,11 +30,11 @@ const (
 	// endPatience is how long a connection is read whose writes fail.
 	endPatience = 100 * time.Millisecond
 
-	// LongestPause is how long a server that is well may take no bytes: a graceful failover
+	// longestPause is how long a server that is well may take no bytes: a graceful failover
 	// makes writers wait for up to five seconds. It is the least time after which the kernel ends a connection whose bytes the other side
 	// does not acknowledge. Linux also counts the time in which the other side acknowledges
 	// probes and has no room.
-	LongestPause = 10 * time.Second
+	longestPause = 10 * time.Second
 )
 
 // All counts.

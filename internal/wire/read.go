@@ -269,7 +269,8 @@ func (l *Lane) delivered(batches int, end error) (writes bool) {
 	if end != nil {
 		l.failLocked(end) // the reader closes the connection
 	}
-	if l.state == draining && l.gauge.InFlight.Load() == 0 && l.failLocked(l.why) {
+	if l.state == draining && l.gauge.InFlight.Load() == 0 {
+		l.state = failed
 		go l.end()
 	}
 	writes = !l.writing && l.state < failed && l.gatheredLocked()
