@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime/coverage"
 	"strings"
-	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
@@ -65,7 +64,6 @@ func count(addr, dir string) error {
 			return err
 		}
 	}
-	time.Sleep(time.Millisecond) // until the last reply's reader has ended
 	if err = coverage.ClearCounters(); err != nil {
 		return err
 	}
