@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,38 +68,6 @@ func TestKeylessOfManyClients(t *testing.T) {
 		for node, n := range by {
 			require.LessOrEqual(t, n, 5, node)
 		}
-	})
-}
-
-// TestKeylessWhileAllNodesAreDown: a command without a key leaves a node that is
-// down only for one that may answer, so that failing calls cost no copies of the
-// table of slots. The first node that is back gets them.
-func TestKeylessWhileAllNodesAreDown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(func(addr string, _ []string) string { return bulk(addr) }, nodeA, nodeB, nodeC)
-		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		var by string
-		whoami := func() radix.Action { return radix.Cmd(&by, "ECHO", "who") }
-		require.NoError(t, client.Do(t.Context(), whoami()))
-		other := nodeB
-		if by == nodeB {
-			other = nodeC
-		}
-		w.set(func() { w.dead[nodeA], w.dead[nodeB], w.dead[nodeC] = true, true, true })
-		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami()), redislanes.ErrNotSent)
-		const calls = 100
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range calls {
-			require.ErrorIs(t, client.Do(t.Context(), whoami()), redislanes.ErrNotSent)
-		}
-		runtime.ReadMemStats(&after)
-		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(16<<10))
-		w.set(func() { delete(w.dead, other) })
-		time.Sleep(10 * time.Second) // its pool dials again
-		_ = client.Do(t.Context(), whoami())
-		require.NoError(t, client.Do(soon(t, time.Second), whoami()))
-		require.Equal(t, other, by)
 	})
 }
 

@@ -123,19 +123,6 @@ func TestRedirectToItself(t *testing.T) {
 	}
 }
 
-// TestRedirectToItselfWithoutAMap: a balancer in front of single servers says the same.
-func TestRedirectToItselfWithoutAMap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, before, after := failover(movedTo(shard))
-		client := w.open(t, cluster.Config{Standalone: true})
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-		w.failOver()
-		w.lead(shard, after)
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-		require.Equal(t, 1, w.runs(before))
-	})
-}
-
 // TestAnotherNodeAtTheAddress: the old server goes on to answer. When the map in use names
 // another node at its address, nothing reaches it any more, over connections of any age.
 func TestAnotherNodeAtTheAddress(t *testing.T) {
@@ -153,28 +140,4 @@ func TestAnotherNodeAtTheAddress(t *testing.T) {
 		require.Equal(t, ran, w.runs(before))
 		require.Less(t, w.dialled(shard)-dialled, 10+8, "connections are replaced once, beside a dial for each refresh")
 	})
-}
-
-// TestAddressOfAnUnknownHost: a MOVED or ASK to "?" says only that it is not here. The next
-// map tells where, and until then the command is refused.
-func TestAddressOfAnUnknownHost(t *testing.T) {
-	for _, code := range []string{"MOVED", "ASK"} {
-		t.Run(code, func(t *testing.T) {
-			stalePaths(t, redirectedTo(code, "?:7002"), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
-				w.lead(other, after)
-				w.mu.Lock()
-				w.nodes[1].addr = other
-				w.mu.Unlock()
-				w.failOver()
-				err := p.do(soon(t, 2*time.Second), client)
-				if p.alone {
-					require.ErrorContains(t, err, code)
-					err = eventually(t, client, p)
-				}
-				require.NoError(t, err)
-				require.NotZero(t, w.runs(after))
-				require.Equal(t, other, client.Primary(0))
-			})
-		})
-	}
 }
