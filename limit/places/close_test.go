@@ -51,7 +51,7 @@ func TestCloseTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		of := mustMake(t, w.client, Config{Name: "job", Max: 1, Budget: time.Second})
-		rival := mustMake(t, w.client, Config{Name: "job", Max: 1})
+		rival := mustMake(t, w.client, Config{Name: "job", Max: 1, Budget: time.Second}) // what was sent before lift still takes its time
 		hold, d := of.Acquire(t.Context(), "k")
 		require.True(t, d.Allowed)
 		lift := w.net.Impose("", "", simnet.Conditions{Latency: 100 * time.Millisecond})
