@@ -130,6 +130,7 @@ func actions(key, value string) map[string]radix.Action {
 	return map[string]radix.Action{
 		"Cmd": radix.Cmd(nil, "SET", key, value), "Cmd into int": radix.Cmd(new(int), "GET", key), "BLPOP": radix.Cmd(new([]int), "BLPOP", key, "42424242424242"),
 		"EvalScript": radix.NewEvalScript("canary-script").Cmd(new(int), []string{key}, value), "radix.Pipeline": trip,
+		"transaction": radixPipeline(radix.Cmd(nil, "MULTI"), radix.Cmd(new(int), "GET", key), radix.Cmd(nil, "EXEC")),
 		"WithConn": radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(new(int), "GETSET", key, value))
 		}),
