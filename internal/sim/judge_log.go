@@ -90,12 +90,12 @@ func (h *History) held(cmd *Command, until time.Duration) bool {
 	return slices.ContainsFunc(h.executions("SET "+cmd.Key+" "+cmd.Reply), func(k int) bool { return h.Log[k].At <= until })
 }
 
-// order: the acknowledged commands of a call took effect in their order, slot by
-// slot, and a value that was read in it is the one that was set before.
+// order: the acknowledged commands of a call took effect in their order, key by
+// key, and a value that was read in it is the one that was set before.
 func order(h *History) string {
 	for _, c := range h.Calls {
-		last := make(map[int]int)   // by slot, the index of the command
-		set := make(map[string]int) // by key, likewise
+		last := make(map[string]int) // by key, the index of the command
+		set := make(map[string]int)  // the same of the last SET
 		for i := range c.Commands {
 			cmd := &c.Commands[i]
 			if cmd.Outcome != Acked || cmd.Twice || cmd.Slot < 0 {
@@ -110,22 +110,15 @@ func order(h *History) string {
 			if cmd.Name == "SET" {
 				set[cmd.Key] = i
 			}
-			before, ok := last[cmd.Slot]
-			if ok && h.overtook(cmd, &c.Commands[before]) {
-				return fmt.Sprintf("%s: executed before command %d of its slot %d:%s%s", c.of(i), before, cmd.Slot,
+			before, ok := last[cmd.Key]
+			if ok && h.executions(cmd.Text)[0] < h.executions(c.Commands[before].Text)[0] {
+				return fmt.Sprintf("%s: executed before command %d of its key:%s%s", c.of(i), before,
 					h.told(h.executions(cmd.Text)), h.told(h.executions(c.Commands[before].Text)))
 			}
-			last[cmd.Slot] = i
+			last[cmd.Key] = i
 		}
 	}
 	return ""
-}
-
-// overtook reports whether the command was executed before the one that it is behind. Where
-// the slot is on its way, keys are at two nodes, and those at one do not wait for others.
-func (h *History) overtook(cmd, before *Command) bool {
-	k, j := h.executions(cmd.Text)[0], h.executions(before.Text)[0]
-	return k < j && (cmd.Key == before.Key || h.Log[k].Node == h.Log[j].Node)
 }
 
 // isOlder reports whether the value that was read was set before the given one,

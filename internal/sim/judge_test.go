@@ -53,7 +53,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"reply", "before it was there", func(h *History) { h.Log[3].At = time.Hour }},
 		{"reply", "of another ECHO", func(h *History) { h.Calls[4].Commands[0].Reply = "2" }},
 		{"reply", "a reply is believed that is none", func(h *History) { h.Beyond = map[string]bool{"SET t t=1": true} }},
-		{"order", "commands of a slot change places", func(h *History) { h.Log[2], h.Log[3] = h.Log[3], h.Log[2] }},
+		{"order", "commands of a key change places", func(h *History) { h.Log[2], h.Log[3] = h.Log[3], h.Log[2] }},
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
