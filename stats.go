@@ -73,10 +73,10 @@ type PoolStats struct {
 	DialErrors uint64
 	Closes     map[string]uint64
 
-	// ErrorReplies counts error replies of the server by code, the first word of their
-	// texts, such as "OOM"; "other" stands for codes that not all commands may get. It has only codes
-	// that occurred. Redirects and refusals that led to a
-	// retry count, and so does NOSCRIPT. These do not count:
+	// ErrorReplies counts the server's error replies by code, which is the first word of the
+	// text, such as "OOM". "other" stands for codes that only some commands get. Codes that did
+	// not occur are absent. Redirects, NOSCRIPT and refusals that led to a retry count. These do
+	// not count:
 	//
 	//   - errors inside another reply, such as the reply to EXEC,
 	//   - replies that arrived after their caller had left,

@@ -63,7 +63,7 @@ func (c Config) New() (*Observer, error) {
 	return o, nil
 }
 
-// What the package sets besides what the conventions have.
+// Attributes that the conventions do not have.
 const (
 	roleKey      = attribute.Key("redislanes.role")
 	retriesKey   = attribute.Key("redislanes.retries")
