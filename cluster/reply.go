@@ -144,8 +144,8 @@ func (r Reply) Node() string {
 }
 
 // String returns the reply as readable text: a string in quotes, a number, (nil), or a list of these. If the
-// command failed, it is the error's text. Of a reply of more than 1 KiB it is the beginning, as the server
-// sent it.
+// command failed, it is the error's text. A reply of more than 1 KiB is cut there, and shown as
+// the server sent it.
 func (r Reply) String() string {
 	raw, err := engine.Reply(r).Raw()
 	if err != nil {

@@ -165,8 +165,8 @@ func (s Step) Again() bool { return s > Stands }
 
 // Stale tells whether a connection has to be replaced because of an error reply with the fate
 // f. It has to be if its address leads to another server now, if its login has ended, as with a
-// token that has expired, or if it is meant for a primary and the server is a replica. The error
-// of a script may be the only sign of that.
+// token that has expired, or if it is meant for a primary and the server is a replica. A script's
+// error may be the only sign of that.
 func Stale(f fate.Fate, text []byte, replica bool) bool {
 	return f == fate.Itself || f == fate.Login && bytes.HasPrefix(text, noAuth) ||
 		!replica && (f == fate.ReadOnly || fate.SaysReplica(text))

@@ -111,8 +111,8 @@ func (t *tally) add(reply []byte, err error, probes bool) {
 	}
 }
 
-// outcomeOf returns what became of a command, or of the function of a dedicated action, whose error may be its
-// own, with the code of a server's error.
+// outcomeOf returns what became of a command or of the function of a dedicated action, and the code if a server
+// replied with an error. The function may return an error of its own.
 func outcomeOf(reply []byte, err error) (o int, code string) {
 	said, answered := cause.SaidIn(err)
 	switch {

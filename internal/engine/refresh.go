@@ -24,7 +24,7 @@ type refresher struct {
 	syncs  chan chan error // of callers of Sync
 
 	failing map[string]time.Time // since when the server at an address has given no map of ours
-	strange map[string]bool      // the servers of which the log was told that they give another cluster's map
+	strange map[string]bool      // servers that gave another cluster's map, which the log has told
 
 	since  time.Time      // since when refreshes fail; zero: the last one has succeeded
 	failed guard.Throttle // lines about that

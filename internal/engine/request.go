@@ -330,7 +330,7 @@ func (r *Request) Node(i int) string {
 	return r.places[i].trip.pool.Address()
 }
 
-// newExecution returns the execution of a request that has none, or whose old one lanes may still hold.
+// newExecution makes an execution: the request has none yet, or lanes may still hold the old one.
 func newExecution() *execution {
 	e := &execution{call: wire.NewCall()}
 	e.call.Begin(0)

@@ -123,7 +123,7 @@ func (r *Request) joinSlots() {
 }
 
 // slotOf returns the slot of all keys of the command, slots.NoKey if it has none. Shard channels count
-// as keys. Of a command that is not in the table, the first argument is taken for its only key. The error wraps
+// as keys. A command that is not in the table has its first argument as its only key. The error wraps
 // ErrCrossSlot. A command with too few or malformed arguments has no slot, or that of the keys that can be
 // told: the server then says what is wrong.
 func slotOf(c command.Command) (slot int32, err error) {

@@ -6,7 +6,7 @@ import "time"
 // that are compared, then Judge.
 type Look struct {
 	s       *Server
-	since   time.Duration // the last look
+	since   time.Duration // the last look, at most WatchEvery
 	silence time.Duration // the longest of a connection
 	usual   time.Duration // the shortest usual reply time; 0: none is known
 	best    time.Duration // the shortest reply time of those that are compared; 0: none is known
@@ -33,7 +33,7 @@ func (s *Server) Look(now time.Time) Look {
 }
 
 // See notes what the look sees of a connection. It reports whether bytes have arrived. A batch
-// ages by WatchEvery at most from one look to the next: while the process does not run, it gets no older.
+// ages by WatchEvery at most from one look to the next: a pause of the process hardly counts.
 func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 	heard = c.progress != saw.Progress
 	answered := c.answered != saw.Answered

@@ -188,8 +188,8 @@ func TestSilenceOfAll(t *testing.T) {
 	require.Equal(t, []bool{true, false}, []bool{slow, asks})
 }
 
-// TestAge: the oldest batch has been in flight since the first look that saw it or the last reply. While the
-// process does not run, it gets no older.
+// TestAge: the oldest batch has been in flight since the first look that saw it or the last reply. A pause
+// of the process hardly counts.
 func TestAge(t *testing.T) {
 	now, s, c := time.Now(), New(defaults), new(Conn)
 	for i, m := range []struct {

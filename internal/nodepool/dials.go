@@ -176,9 +176,9 @@ func (d *dials) askLocked() {
 	})
 }
 
-// ask makes a connection, whose handshake the server has to answer. A refusal, as by a server that has
-// no room for more clients, is an answer. The connection stays if all others are silent, which may be dead,
-// and the pool has none beyond its size.
+// ask makes a connection: the server has to answer its handshake. A refusal is an answer, such as that there is
+// no room for more clients. The connection stays if all others are silent, since they may be dead, and
+// the pool has room for it.
 func (d *dials) ask(ctx context.Context) {
 	p := d.pool
 	p.mu.Lock()
@@ -218,7 +218,7 @@ func (p *Pool) prove(lane *wire.Lane) error {
 	if _, err := wire.Ask(ctx, lane, ping).Reply(0); err == nil {
 		return nil
 	}
-	cause := lane.Err() // not the batch's error, whose outcome is not that of any command of a caller
+	cause := lane.Err() // not the batch's error: no caller's command has its outcome
 	if cause == nil {
 		cause = errNoAnswer
 	}

@@ -175,7 +175,7 @@ func (p *Pool) busyLocked() bool {
 	return slices.ContainsFunc(p.members, (*member).waitsLocked)
 }
 
-// judgeLocked looks at all connections and does what health says. What is dead is to be closed once
+// judgeLocked looks at all connections and does what health says. Dead connections are closed when
 // the lock is released. It reports whether bytes have arrived since the last look.
 func (p *Pool) judgeLocked() (replies bool) {
 	now := time.Now()
