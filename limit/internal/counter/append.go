@@ -11,7 +11,7 @@ import (
 func (s *Server) Append(p *pipeline.Pipeline, t *Take) {
 	if t.step == start {
 		t.Applied, t.Total, t.TotalBefore, t.Lost, t.Err = false, 0, 0, 0, nil
-		t.created, t.exact, t.tries, t.failed = false, false, 0, nil
+		t.created, t.exact, t.check, t.tries, t.failed = false, false, t.Doubt || !t.Known, 0, nil
 		if t.N > 0 {
 			s.appendProbe(p, t)
 		}
@@ -23,6 +23,7 @@ func (s *Server) Append(p *pipeline.Pipeline, t *Take) {
 		t.appendBefore(p)
 	case set:
 		t.main = p.Cmd("SET", t.Key, t.N, "EX", t.seconds(), "NX", "GET")
+		t.appendBefore(p)
 	case incr:
 		t.main = p.IncrBy(t.Key, t.N)
 		t.appendBefore(p)
@@ -58,22 +59,22 @@ func (s *Server) first(t *Take) step {
 		return look
 	case t.N < 0:
 		return s.back()
-	case t.Before != "" && !t.Known:
-		return script
 	}
 	return s.count(t)
 }
 
-// count returns how hits are counted, by the last word.
+// count returns how hits are counted, by the last word. Where nothing is known of a sliding window, a single hit
+// may be counted before the window before is read: if it does not fit, no hit does, so it is in nobody's way.
 func (s *Server) count(t *Take) step {
+	blind := !t.Known && t.Before != "" && t.N > 1
 	switch {
-	case s.increx.Load() == has:
+	case s.increx.Load() == has && !blind:
 		return increx
-	case t.exact:
+	case t.exact || t.Known && t.Doubt || blind || t.N > t.Bound:
 		return script
-	case t.Before == "" && (!t.Known || t.Used == 0) && !s.noSetGet.Load():
+	case (!t.Known || t.Used == 0) && (t.Before == "" || t.N == 1) && !s.noSetGet.Load():
 		return set
-	case t.Known && t.Used > 0 && !t.Doubt && t.N <= t.room()/far:
+	case t.Known && t.Used > 0 && t.N <= t.room()/far:
 		return incr
 	}
 	return script

@@ -44,16 +44,13 @@ func (s *Server) Read(t *Take) (again bool) {
 
 // readSet reads SET NX GET, which replies with the value of a key that is there.
 func (s *Server) readSet(t *Take) {
-	if t.main.IsNull() {
+	used, before, err := t.totals()
+	switch f := fateOf(t.main.Err()); {
+	case t.main.IsNull():
 		t.Doubt = false
-		t.hear(t.N, 0)
-		t.end(true)
-		return
-	}
-	used, err := t.main.Int()
-	switch f := fateOf(err); {
+		s.counted(t, t.N, before, err)
 	case err == nil:
-		t.hear(used, 0)
+		t.hear(used, before)
 		t.exact = t.Used == 0
 		s.again(t)
 		t.created = t.step == incr // the process that has created the key may have ended before its EXPIRE
@@ -69,21 +66,25 @@ func (s *Server) readSet(t *Take) {
 
 func (s *Server) readIncr(t *Take) {
 	used, before, err := t.totals()
-	switch {
-	case t.main.Err() == nil && err != nil: // counted, but the window before cannot be read
-		t.failed = err
-	case fateOf(err) == fate.Overflow: // somebody has set the key
+	switch main := t.main.Err(); {
+	case main == nil:
+		t.created = used < plus(t.Used, t.N) // the key was lost, or hits were given back
+		s.counted(t, used, before, err)
+	case fateOf(main) == fate.Overflow: // somebody has set the key
 		t.step = script
-		return
-	case err != nil:
-		t.Doubt = t.Doubt || errors.Is(err, redislanes.ErrUnknownOutcome)
-		t.fail(err)
-		return
+	default:
+		t.Doubt = t.Doubt || errors.Is(main, redislanes.ErrUnknownOutcome)
+		t.fail(main)
 	}
-	t.created = used < plus(t.Used, t.N) // the key was lost, or hits were given back
+}
+
+// counted notes hits that are counted, and gives them back if they do not fit, or if the window before could not
+// be read.
+func (s *Server) counted(t *Take, used, before int64, err error) {
+	t.failed = err
 	t.hear(used, before)
 	switch {
-	case t.failed != nil || t.over():
+	case err != nil || t.over():
 		t.step = s.back()
 	case t.created:
 		t.step = mend
@@ -103,21 +104,16 @@ func (s *Server) readIncrex(t *Take) {
 		t.fail(err)
 		return
 	}
-	counted, told := numbers[1] != 0, t.UsedBefore
+	told := t.UsedBefore
 	before, err := t.totalBefore()
-	if err != nil && !counted {
-		t.fail(err)
-		return
-	}
-	t.failed = err
-	t.hear(numbers[0], before)
 	switch {
-	case counted && (err != nil || t.over()):
-		t.step = s.back()
-	case counted:
+	case numbers[1] != 0:
 		t.Doubt = false
-		t.end(true)
+		s.counted(t, numbers[0], before, err)
+	case err != nil:
+		t.fail(err)
 	default:
+		t.hear(numbers[0], before)
 		s.denied(t, told)
 	}
 }

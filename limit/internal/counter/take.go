@@ -44,7 +44,8 @@ type Take struct {
 
 	step    step
 	created bool  // EXPIRE goes along in this round
-	exact   bool  // only a script may count
+	exact   bool  // only a script may count, or INCREX
+	check   bool  // the script looks for a time to live
 	tries   int   // how often an old word was found
 	failed  error // why the hits are given back, if not because they do not fit
 	probing bool
