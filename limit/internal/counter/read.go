@@ -82,7 +82,7 @@ func (s *Server) readIncr(t *Take) {
 // be read.
 func (s *Server) counted(t *Take, used, before int64, err error) {
 	t.failed = err
-	t.hear(used, before)
+	t.hear(max(used, t.N), before)
 	switch {
 	case err != nil || t.over():
 		t.step = s.back()
@@ -124,14 +124,14 @@ func (s *Server) readScript(t *Take) {
 		t.fail(err)
 		return
 	}
-	told := t.UsedBefore
-	t.hear(numbers[0], numbers[2])
-	if numbers[1] == 0 {
-		s.denied(t, told)
+	if numbers[1] != 0 {
+		t.Doubt = false
+		s.counted(t, numbers[0], numbers[2], nil)
 		return
 	}
-	t.Doubt = false
-	t.end(true)
+	told := t.UsedBefore
+	t.hear(numbers[0], numbers[2])
+	s.denied(t, told)
 }
 
 // denied ends a take that the server has denied, unless it was told another total of the window before.

@@ -104,9 +104,9 @@ func (t *Take) fail(err error) {
 	t.Known = t.Known && (errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused))
 }
 
-// hear notes the server's word. Negative totals count as 0.
+// hear notes the server's word. Negative totals count as 0, and huge ones as 2^62, as for the script.
 func (t *Take) hear(used, before int64) {
-	t.Known, t.Used, t.UsedBefore = true, max(0, used), max(0, before)
+	t.Known, t.Used, t.UsedBefore = true, min(max(0, used), 1<<62), min(max(0, before), 1<<62)
 }
 
 // plus adds two numbers that are not negative. A sum that is too large is MaxInt64.
