@@ -93,44 +93,40 @@ func (d *Draw) Read() {
 	d.Applied, d.Full, d.Began = n[0] == 1, time.Duration(n[1]), Start{n[2], n[3]}
 }
 
-// per returns how many microseconds it takes until a token flows in.
-func (r Rule) per() float64 {
-	return float64(r.Window) / float64(time.Microsecond) / float64(r.Quota)
-}
+// per returns how many nanoseconds it takes until a token flows in.
+func (r Rule) per() float64 { return float64(r.Window) / float64(r.Quota) }
 
-// half returns the microseconds that rounding may cost.
-func (r Rule) half() float64 { return min(0.5, r.per()/2) }
+// half returns the nanoseconds that rounding may cost.
+func (r Rule) half() float64 { return min(500, r.per()/2) }
 
 // Flow returns how long it takes until n tokens flow in.
 func (r Rule) Flow(n int64) time.Duration { return duration(float64(n) * r.per()) }
 
 // Remaining returns how many tokens a bucket has that is full after so long.
 func (r Rule) Remaining(full time.Duration) int64 {
-	taken := math.Ceil((micros(full) - r.half()) / r.per())
+	taken := math.Ceil((float64(full) - r.half()) / r.per())
 	return r.Burst - int64(min(max(taken, 0), float64(r.Burst)))
 }
 
 // RetryAfter returns how long it takes until a bucket that is full after so long has the tokens; 0 if
-// it has them now. More than the burst it never has.
+// it has them now. It never has more than the burst.
 func (r Rule) RetryAfter(full time.Duration, tokens int64) time.Duration {
-	missing := micros(full) - float64(r.Burst-tokens)*r.per()
+	missing := float64(full) - float64(r.Burst-tokens)*r.per()
 	if missing <= r.half() {
 		return 0
 	}
-	return duration(math.Ceil(missing))
+	return duration(math.Ceil(missing/1000) * 1000) // the server's clock has microseconds
 }
 
 // After returns where the tokens behind the first n begin.
 func (r Rule) After(s Start, n int64) Start {
-	s.At += int64(float64(n) * r.per())
+	s.At += int64(float64(n) * r.per() / 1000)
 	return s
 }
 
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
-
-func duration(micros float64) time.Duration {
-	if micros >= math.MaxInt64/float64(time.Microsecond) {
+func duration(nanos float64) time.Duration {
+	if nanos >= math.MaxInt64 {
 		return math.MaxInt64
 	}
-	return time.Duration(micros * float64(time.Microsecond))
+	return time.Duration(nanos)
 }
