@@ -12,138 +12,69 @@ import (
 //
 // It returns after the limiter's budget, or at the context's end, at the latest:
 //
-//   - If Redis has not decided by then, it grants all hits, or none with FailClosed. With
-//     Config.Instances, the process's own bucket decides between all and none.
+//   - If Redis has not decided by then, it grants up to the limit (of a bucket: the burst), or none with
+//     FailClosed. With Config.Instances, it grants up to the process's share of it.
 //   - With redislanes.ErrUnknownOutcome, up to Cost hits may have been counted.
 //
 // A Shadow limit grants all hits, whatever its decision says. Request.Look is a mistake: Allow with
 // Look says in Decision.Remaining how many hits fit. Request.Charge has no effect.
 //
-// Hits that this limiter has reserved are granted first, without a round trip if they are enough.
-// Otherwise a fixed window takes one round trip, and a sliding window two. A token bucket takes
-// one if all hits fit, and more otherwise. It may grant fewer hits than fit while others take
-// tokens.
+// It asks for as many hits as fit by what Redis has said last, and for fewer if others were faster: one round
+// trip in general, and up to four.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
-	began := time.Now()
+	now := time.Now()
+	request.Charge = false
+	if !l.made() {
+		return 0, refused(nil, errNotMade).Decision
+	}
+	of := l.limitOf(&request, &d)
 	switch {
-	case !l.made():
-		return 0, Decision{Err: errNotMade, mistake: true}
-	case !request.Limit.made():
-		d.Err, d.mistake = errNoLimit, true
+	case of == nil:
+		d.mistake = true
 	case request.Look:
-		d = Decision{Quota: request.Limit.rule.Quota, Err: errLookAtMost, mistake: true}
+		d = Decision{Quota: of.rule.Quota, Err: errLookAtMost, mistake: true}
 	case request.Cost < 0:
-		d = Decision{Quota: request.Limit.rule.Quota, Err: request.badCost(), mistake: true}
+		d = Decision{Quota: of.rule.Quota, Err: request.badCost(of), mistake: true}
 	case ctx == nil:
 		d.Err, d.mistake = errNilContext, true
 	default:
-		request.Cost = max(request.Cost, 1)
-		granted, d = l.allowAtMost(ctx, request, began)
-		d.noteLeft(ctx)
+		request.Limit, request.Cost = of, max(request.Cost, 1)
+		granted, d = l.allowAtMost(ctx, request, now)
 	}
-	shadow := !d.mistake && request.Limit.rule.Shadow
+	shadow := !d.mistake && of.rule.Shadow
 	if shadow {
 		granted = request.Cost
 	}
 	if l.cfg.Observer != nil {
-		result := Result{Decision: d, Each: []Decision{d}}
+		result := Result{Decision: d, each: []Decision{d}}
 		if shadow { // which is left out of a call's decision
 			result.Decision = Decision{Allowed: true}
 		}
-		l.show(time.Since(began), []Request{request}, result)
+		l.show(time.Since(now), []Request{request}, result)
 	}
 	return granted, d
 }
 
 func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (granted int64, d Decision) {
-	rule := &r.Limit.rule
-	a := ask{limit: r.Limit, cost: 1, look: true, window: l.windowAt(began, rule.Window)}
-	a.place = place{r.Limit.heads(a.number()).now, r.Key}
-	d.Quota = rule.Quota
-	if rule.burst() == 0 {
-		d.RetryAfter = Never
-		return 0, d
+	of := &r.Limit.rule
+	most := min(r.Cost, of.burst())
+	if most == 0 {
+		return 0, Decision{Quota: of.Quota, RetryAfter: Never}
 	}
-	if !l.inside.Enter() {
-		return l.grantWithout(&r, &d, errClosed), d
-	}
-	defer l.inside.Leave()
-	part := l.takePart(&a, &r, &d)
-	switch {
-	case part.excess == r.Cost:
-		part.allow(&d)
-		return r.Cost, d
-	case part.excess == 0 && l.near.denies(a.place, rule, 1, began, &d):
-		return 0, d
-	}
-	own := l.budgets.Begin(ctx, began.Add(l.cfg.Budget))
-	defer l.budgets.End(own)
-	granted, err := l.grant(own, &a, r.Cost-part.excess)
-	if err != nil {
-		if part.excess > 0 {
-			part.returnExcess(l, true)
-		}
-		return l.grantWithout(&r, &d, err), d
-	}
-	a.judge(&d)
-	l.tellSome(r.Limit, hitsCounted, granted)
-	if a.draw == nil {
-		d.Remaining -= granted
-	}
-	if granted += part.excess; granted > 0 {
-		d.Allowed, d.RetryAfter = true, 0
-	} else if l.near != nil {
-		l.near.note(a.place, rule, 1, began, &d, l.cfg.nearTime())
-	}
-	return granted, d
-}
-
-// grantWithout decides without Redis.
-func (l *Limiter) grantWithout(r *Request, d *Decision, err error) (granted int64) {
-	rule := &r.Limit.rule
-	*d = Decision{Quota: rule.Quota, Err: err, Allowed: !rule.FailClosed}
-	if l.local != nil {
-		d.Allowed = l.local.take(rule, r.Key, r.Cost, time.Now()) != nil
-	}
-	if d.Allowed {
-		granted = r.Cost
-	}
-	return granted
-}
-
-// grant asks Redis, and leaves in a what judge needs: of a window the hits before those that
-// are granted, of a bucket the draw.
-func (l *Limiter) grant(ctx context.Context, a *ask, cost int64) (granted int64, err error) {
-	if a.limit.rule.Algorithm == TokenBucket {
-		return l.grantTokens(ctx, a, cost)
-	}
-	before, err := l.hitsBefore(ctx, a.limit, a.window, a.place.key)
-	if err != nil {
-		return 0, err
-	}
-	a.before = before
-	granted, a.now, err = l.countFitting(ctx, a.limit, a.window, a.place.key, cost, a.limit.rule.Quota-a.window.share(before), 1)
-	return granted, err
-}
-
-// grantTokens asks for fewer tokens as long as there are too few. The last time it asks for one.
-func (l *Limiter) grantTokens(ctx context.Context, a *ask, cost int64) (int64, error) {
-	want := min(cost, a.limit.rule.burst())
-	for i := 1; ; i++ {
-		d := newDraw(a.place.String(), &a.limit.rule, want, l.now(), 0)
-		l.draw(ctx, []*draw{&d})
-		a.draw = &d
+	for try := 1; ; try++ {
+		r.Cost = most
+		d = l.allowed(ctx, time.Now(), began, []Request{r}).Decision
 		switch {
-		case d.err != nil:
-			return 0, d.err
-		case d.allowed:
-			return want, nil
-		case want == 1:
-			return 0, nil
-		case i >= mostDraws-1:
-			want = 1
+		case d.Allowed && d.Err != nil && l.local != nil:
+			return l.local.keepShare(of, r.Key, most), d
+		case d.Allowed:
+			return most, d
+		case d.Err != nil || most == 1:
+			return 0, d
+		case try < mostTries:
+			most = max(1, min(most, d.Remaining))
 		default:
-			want = max(1, min(want, d.remaining))
+			most = 1
 		}
 	}
 }

@@ -3,164 +3,139 @@ package limit
 import (
 	"context"
 	"math"
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/lease"
-	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
 // A call is one call of Allow on its way. It is used again for the next one.
 type call struct {
-	asks    []ask
-	hits    []pipeline.Hit
-	draws   []*draw // of token buckets
-	each    []Decision
-	denied  bool      // by a limit that is not in the shadow
-	refused error     // the mistake for which it is denied, whatever it asks
-	careful bool      // a key of it was over its limit before: look, then count
-	leases  bool      // may decide: the limiter is not closed
-	at      time.Time // the time of the call, or of its second part after a look
-	began   time.Time
-	costs   map[place]int64 // of a call of many requests, by key
-	refills []*refill       // that its leases ask for now
-	yields  bool            // a lease has decided, and its refill is under way
+	batch
+	asks   []ask
+	each   []Decision
+	denied bool // by a limit that is not in the shadow
+	now    time.Time
+	costs  map[*count]int64 // of a call of many requests
 }
 
-// An ask is a request, and where its hits are.
+// An ask is a request of a call.
 type ask struct {
-	limit   *Limit
-	cost    int64
-	earlier int64 // what the call's earlier requests on this key cost, with charges; 0 for a charge or a look
-	look    bool  // nothing is counted: the request only looks, or the call looks first
-	only    bool  // the request only looks
-	charge  bool  // the hits stay counted, whatever the decision
-	window  window
-	asked   bool // Redis is
-	place   place
-	local   *localBucket  // that tokens were taken from
-	hit     int           // its first one in hits; a sliding window's second one is of the window before
-	counted bool          // the first one was, as far as is known
-	owed    bool          // it is given back: hit says where in hits, or in draws
-	crowded bool          // denied, but there may be room soon
-	now     int64         // hits in the window, with this one
-	before  int64         // hits in the window before
-	draw    *draw         // of a token bucket, which has no hits
-	lease   *keyLease     // of the key, if it has one
-	fills   int64         // how many refills it had before
-	left    int64         // what it had when a look was read
-	excess  int64         // what it has given for hits that cost more than Redis had
-	tokens  lease.Stretch // of a bucket, that were taken from the lease
-
-	refilled <-chan struct{} // closed when tokens have come that the call waits for; nil if it does not wait
-
-	returned int64    // how many returns of the lease had ended
-	reads    [2]*draw // of a look at windows, which counts nothing: this one, and the one before
+	limit  *Limit
+	count  *count
+	window window.Window
+	cost   int64
+	upTo   int64 // with what the call's earlier requests on this key cost; of a charge or a look, the cost
+	kind   kind
+	hit    int           // in the batch; -1: it asks nothing
+	last   bool          // an eighth or less of the limit is left
+	tokens lease.Stretch // of a bucket, that were taken from the lease
+	local  *localBucket  // that tokens were taken from
 }
 
-func (a *ask) number() int64 { return a.limit.number(a.window) }
+const none = -1
 
-// begin prepares the hits. It reports whether there are any: not if the call is
-// decided already.
-func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, began time.Time, leases bool) bool {
-	c.asks, c.denied, c.refused, c.careful, c.leases, c.at, c.began = c.asks[:0], false, nil, false, leases, now, began
-	counts := false
-	for i, r := range requests {
-		d := &c.each[i]
-		if !r.Limit.made() || r.Cost < 0 {
-			d.Err = errNoLimit
-			if r.Limit.made() {
-				d.Err, d.Quota = r.badCost(), r.Limit.rule.Quota
+// begin looks at the requests. It reports false if one is a mistake.
+func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool) {
+	c.now, c.denied, c.asks, c.hits = now, false, c.asks[:0], c.hits[:0]
+	right = true
+	for i := range requests {
+		r, d := &requests[i], &c.each[i]
+		of := l.limitOf(r, d)
+		if of == nil || r.Cost < 0 {
+			if of != nil {
+				d.Err, d.Quota = r.badCost(of), of.rule.Quota
 			}
-			d.mistake, c.denied = true, true // it must be seen
-			c.asks = append(c.asks, ask{})
+			d.mistake, c.denied, right = true, true, false // it must be seen
+			c.asks = append(c.asks, ask{hit: none})
 			continue
 		}
-		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
-		a.place = place{r.Limit.heads(a.number()).now, r.Key}
-		d.Quota, d.from = rule.Quota, a.number()
-		if !a.charge {
-			a.earlier = c.costBefore(&a)
-		}
-		if !a.charge && a.cost > rule.burst()-a.earlier {
-			d.RetryAfter = Never
-		}
-		if d.RetryAfter == Never || !a.charge && l.near.denies(a.place, rule, a.earlier+a.cost, now, d) {
-			c.denied = c.denied || !rule.Shadow
-		} else if len(requests) > fewRequests && !a.only {
-			c.noteCost(&a)
-		}
-		c.careful = c.careful || len(requests) > 1 && l.near.wasFull(a.place, now)
-		counts = counts || rule.CountDenied || a.charge
+		a := ask{limit: of, cost: r.cost(), kind: r.kind(), window: of.windowAt(l.servers.at(now)), hit: none}
+		d.Quota, d.from = of.rule.Quota, of.number(a.window)
+		c.look(l, &a, r.Key, d, len(requests) > fewRequests)
 		c.asks = append(c.asks, a)
 	}
-	c.careful = c.careful && !counts
-	c.prepare(ctx, l, c.careful)
-	if c.careful && len(c.draws) == 0 { // leases have enough: there is nothing to look at
-		c.careful = false
-		c.prepare(ctx, l, false)
-	}
-	return len(c.hits)+len(c.draws) > 0
+	return right
 }
 
-// prepare makes the hits and draws, unless leases decide; for a call that is denied only those
-// of charges. With look, they count nothing. It sends the refills of the leases, and waits for those
-// that bring tokens for the call, for half of the budget at most.
-func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
-	c.hits, c.draws, c.yields = c.hits[:0], c.draws[:0], false
-	for i := range c.asks {
-		a := &c.asks[i]
-		a.look, a.asked, a.draw, a.refilled = look || a.only, false, nil, nil
+// look finds the count of a request, and denies it if it can never be allowed, or if the server has said
+// lately that it does not fit.
+func (c *call) look(l *Limiter, a *ask, key string, d *Decision, many bool) {
+	n, lost := l.countOf(a.limit, key, a.window, c.now)
+	a.count, a.upTo = n, a.cost
+	if a.kind == kindTake {
+		a.upTo = c.upTo(a, many)
+	}
+	if a.kind != kindCharge {
+		free := n.free(&n.word, a.window, c.now)
+		a.last = a.kind == kindTake && free <= a.limit.rule.burst()/8
 		switch {
-		case c.denied && !a.charge || c.each[i].RetryAfter != 0:
-		case c.leases && !a.only && !a.charge && a.limit.rule.leased() && a.leased(l, c, &c.each[i]):
-		case a.refilled != nil: // it waits until the refills of all have been sent
-		case a.limit.rule.Algorithm == TokenBucket:
-			c.addDraw(l, a)
-		case a.look:
-			c.addReads(l, a)
-		default:
-			c.addHits(&l.cfg, a)
+		case a.upTo > a.limit.rule.burst():
+			d.RetryAfter = Never
+		case c.now.Sub(n.word.at) < l.cfg.nearTime() && free < a.upTo:
+			n.denies(a, &n.word, c.now, d)
+			d.Near = true
 		}
 	}
-	l.sendTogether(c.refills)
-	clear(c.refills)
-	c.refills = c.refills[:0]
-	for i := range c.asks {
-		if a := &c.asks[i]; a.refilled != nil && !a.waits(ctx, l, c, &c.each[i]) {
-			c.addDraw(l, a)
-		}
-	}
-	if c.yields {
-		runtime.Gosched() // callers that never wait must not keep the refills' goroutines from running
-	}
+	n.mu.Unlock()
+	l.tellSome(a.limit, hitsUnused, lost)
+	c.denied = c.denied || d.RetryAfter != 0 && !a.limit.rule.Shadow
 }
 
-// costBefore returns what requests before this one of the call cost on the same key,
-// those that are to be asked about. A look does not see them.
-func (c *call) costBefore(a *ask) (sum int64) {
-	if a.only {
-		return 0
+// upTo returns the cost of a request with those of the call's earlier ones on its key.
+func (c *call) upTo(a *ask, many bool) int64 {
+	if many {
+		if c.costs == nil {
+			c.costs = make(map[*count]int64)
+		}
+		c.costs[a.count] = plus(c.costs[a.count], a.cost)
+		return c.costs[a.count]
 	}
-	if c.costs != nil {
-		return c.costs[a.place]
-	}
+	sum := a.cost
 	for i := range c.asks {
-		if c.asks[i].place == a.place && c.each[i].RetryAfter == 0 && !c.asks[i].only {
-			sum = plus(sum, c.asks[i].cost)
+		if b := &c.asks[i]; b.count == a.count && b.kind == kindTake {
+			sum = plus(sum, b.cost)
 		}
 	}
 	return sum
 }
 
-// noteCost is for calls of more than fewRequests.
-func (c *call) noteCost(a *ask) {
-	if c.costs == nil {
-		c.costs = make(map[place]int64)
+// prepare has leases decide, and makes the hits of the others: first the looks, which do not see the call's
+// other hits. In a call that is denied only charges are counted.
+func (c *call) prepare(l *Limiter) {
+	if cap(c.hits) < len(c.asks) {
+		c.hits = make([]hit, 0, len(c.asks)) // deliveries point to its elements
 	}
-	c.costs[a.place] = plus(c.costs[a.place], a.cost)
+	for i := range c.asks {
+		if a := &c.asks[i]; a.kind == kindLook && !c.denied && c.each[i].RetryAfter == 0 {
+			c.add(a)
+		}
+	}
+	var refills []hit
+	for i := range c.asks {
+		a, d := &c.asks[i], &c.each[i]
+		switch {
+		case a.limit == nil || a.kind == kindLook || a.kind == kindTake && (c.denied || d.RetryAfter != 0):
+		case a.kind == kindTake && a.limit.leases && c.leased(l, a, d, &refills):
+		default:
+			c.add(a)
+		}
+	}
+	l.refill(refills)
+}
+
+// add adds the request to the hits: to the one of an earlier request for hits on its key, or a new one.
+func (c *call) add(a *ask) {
+	if a.kind == kindTake && a.upTo > a.cost {
+		for i := range c.hits {
+			if h := &c.hits[i]; h.count == a.count && h.kind == kindTake {
+				h.cost, a.hit = h.cost+a.cost, i
+				return
+			}
+		}
+	}
+	a.hit = len(c.hits)
+	c.hits = append(c.hits, hit{kind: a.kind, count: a.count, window: a.window, cost: a.cost, last: a.last && len(c.asks) > 1})
 }
 
 // plus returns a + b, or the largest number there is; neither may be negative. Counts may be that large:
@@ -172,185 +147,59 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-func (c *call) addDraw(l *Limiter, a *ask) {
-	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
-	if a.look {
-		d.look()
-		a.findLease(l)
-	}
-	if a.charge {
-		d.charge()
-	}
-	a.asked, a.draw = true, &d
-	if a.look { // it runs before the call's hits on the key, which it does not see
-		c.draws = slices.Insert(c.draws, 0, &d)
-		return
-	}
-	c.draws = append(c.draws, &d)
-}
-
-// refuse denies all requests because of a mistake.
-func (c *call) refuse(err error) {
-	c.asks, c.hits, c.draws, c.denied, c.refused = c.asks[:0], c.hits[:0], c.draws[:0], true, err
-	for i := range c.each {
-		c.each[i].Err, c.each[i].mistake = err, true
-		c.asks = append(c.asks, ask{})
+// decide asks Redis: about the limits of which an eighth or less is left only if the others allow the call. So
+// calls that others deny use nothing of them.
+func (c *call) decide(ctx context.Context, l *Limiter) {
+	own := l.budgets.Begin(ctx, c.by)
+	defer l.budgets.End(own)
+	for _, last := range []bool{false, true} {
+		if c.ask(own, last) {
+			c.judge(l, last)
+		}
+		if c.denied {
+			return
+		}
 	}
 }
 
-func (c *call) addHits(cfg *Config, a *ask) {
-	a.asked, a.hit = true, len(c.hits)
-	c.hits = a.limit.appendHits(c.hits, a.window, a.place.key, a.cost, cfg.Budget)
-}
-
-// addReads is addHits for a look, which writes nothing.
-func (c *call) addReads(l *Limiter, a *ask) {
-	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
-	a.findLease(l)
-	c.draws = append(c.draws, a.reads[0])
-	if a.limit.rule.Algorithm == SlidingWindow {
-		a.reads[1] = &draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
-		c.draws = append(c.draws, a.reads[1])
-	}
-}
-
-func (c *call) decide(l *Limiter) {
+// judge decides about the requests whose hits were asked about.
+func (c *call) judge(l *Limiter, last bool) {
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
-		if !a.asked {
+		if a.hit == none || c.hits[a.hit].last != last {
 			continue
 		}
-		rule := &a.limit.rule
-		if err := c.failure(a); err != nil {
-			a.decideWithout(l, d, err)
-		} else {
-			a.judge(d)
-			a.help(l, d)
-			a.teach(d)
-		}
-		d.counted = a.counted
-		c.denied = c.denied || !d.Allowed && !rule.Shadow
-	}
-}
-
-// decideWithout decides without Redis.
-func (a *ask) decideWithout(l *Limiter, d *Decision, err error) {
-	rule := &a.limit.rule
-	d.Err, d.Allowed = err, !rule.FailClosed
-	if l.local != nil {
-		a.local = l.local.take(rule, a.place.key, a.cost, time.Now())
-		d.Allowed = a.local != nil
-	}
-}
-
-// teach tells the lease of the key what Redis has said. The hits of the lease are free, too.
-func (a *ask) teach(d *Decision) {
-	if a.lease == nil || a.look {
-		return
-	}
-	free := a.lease.learn(a.number(), d.Remaining, a.fills)
-	if d.Allowed {
-		d.Remaining = min(free, a.limit.rule.burst())
-	}
-}
-
-func (c *call) tell(l *Limiter) {
-	if l.cfg.Observer == nil {
-		return
-	}
-	for i := range c.asks {
-		if a := &c.asks[i]; a.counted && !c.each[i].Leased {
-			l.tellSome(a.limit, hitsCounted, a.drawn())
-		}
-	}
-}
-
-// remember notes the keys that are over their limits.
-func (c *call) remember(l *Limiter) {
-	if l.near == nil {
-		return
-	}
-	for i := range c.asks {
-		a, d := &c.asks[i], &c.each[i]
-		if !a.asked || d.Err != nil || d.Allowed {
-			continue
-		}
-		most, cost := l.cfg.nearTime(), a.retried()
-		if !a.stays() {
-			cost += a.earlier
-		}
+		h := &c.hits[a.hit]
 		switch {
-		case a.limit.rule.CountDenied:
-			most = Never
-		case a.crowded:
-			most = 0
+		case h.err != nil:
+			a.without(l, d, h.err, c.now)
+		case a.kind == kindLook:
+			a.looked(d, h, c.own(a.count))
+		default:
+			a.judge(l, d, h, c.now)
 		}
-		l.near.note(a.place, &a.limit.rule, cost, c.began, d, most)
+		c.denied = c.denied || !d.Allowed && !a.limit.rule.Shadow
 	}
 }
 
-// result chooses the decision that says most.
-func (c *call) result() Result {
-	r := Result{Each: c.each}
-	var first error
-	chosen := -1
-	for i := range c.each {
-		d := &c.each[i]
-		d.other = c.denied && d.Allowed
-		switch a := &c.asks[i]; {
-		case a.limit != nil && a.limit.rule.Shadow, c.denied && d.Allowed:
-			continue
-		case !a.asked && !d.Leased && d.Err == nil && d.RetryAfter == 0: // the call was denied before
-			continue
-		}
-		if d.Err != nil && first == nil {
-			first = d.Err
-		}
-		if chosen < 0 || d.saysMore(&c.each[chosen]) {
-			chosen = i
-		}
-	}
-	if chosen >= 0 {
-		r.Decision = c.each[chosen]
-	} else if c.refused != nil {
-		r.Err, r.mistake = c.refused, true
-	}
-	if r.Allowed = !c.denied; r.Allowed {
-		r.Err = first
-	}
-	return r
-}
-
-// saysMore reports whether d says more about a call than e. Both are decisions of that call, and
-// both are allowed or denied.
-func (d *Decision) saysMore(e *Decision) bool {
-	switch {
-	case d.mistake || e.mistake:
-		return d.mistake && !e.mistake
-	case d.RetryAfter != e.RetryAfter:
-		return d.RetryAfter > e.RetryAfter
-	case (d.Err == nil) != (e.Err == nil):
-		return d.Err == nil
-	}
-	return d.Remaining < e.Remaining
-}
-
-// fail decides all without Redis.
-func (c *call) fail(l *Limiter, err error) {
+// own returns how many hits of the count's lease the call has.
+func (c *call) own(n *count) (sum int64) {
 	for i := range c.asks {
-		if a, d := &c.asks[i], &c.each[i]; a.asked {
-			a.decideWithout(l, d, err)
-			c.denied = c.denied || !d.Allowed && !a.limit.rule.Shadow
+		if a := &c.asks[i]; a.count == n && c.each[i].Leased {
+			sum += a.cost
 		}
 	}
+	return sum
 }
 
-func (c *call) end() {
-	c.costs = nil
-	if c.each = nil; cap(c.asks) > largeCall {
-		c.asks, c.hits, c.draws, c.refills = nil, nil, nil, nil
+// done makes the call ready for the next one, unless deliveries point to its hits.
+func (l *Limiter) done(c *call) {
+	if c.left || cap(c.asks) > largeCall {
+		return
 	}
+	c.each, c.costs = nil, nil
 	clear(c.asks[:cap(c.asks)])
 	clear(c.hits[:cap(c.hits)])
-	clear(c.draws[:cap(c.draws)])
+	clear(c.led[:cap(c.led)])
+	l.calls.Put(c)
 }

@@ -1,12 +1,21 @@
 package limit
 
-import "time"
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/bucket"
+)
 
 // A Request is a number of hits on one key of a limit.
 type Request struct {
+	// Limit is what is asked about. Without one, Rule is: a limit that comes with the call, such as that of a
+	// customer's plan. It costs a look into a map more, and has leases as one that was made before: the limiter
+	// remembers the last 10,000 rules.
 	Limit *Limit
-	Key   string // such as the name of a user; any bytes. A hash tag in braces chooses the slot
-	Cost  int64  // how many hits; 0 means 1, also with Charge and in GiveBack
+	Rule  Rule
+
+	Key  string // such as the name of a user; any bytes. A hash tag in braces chooses the slot
+	Cost int64  // how many hits; 0 means 1, also with Charge and in GiveBack
 
 	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
 	// whole call is denied. It does not see the other hits of its call.
@@ -55,8 +64,9 @@ type Decision struct {
 	// With redislanes.ErrUnknownOutcome the hits may have been counted.
 	Err error
 
-	from    int64 // where the tokens of a bucket begin that were taken, or the number of a window
-	counted bool  // as far as is known, also if Err is not nil
+	from    int64        // the number of the window
+	began   bucket.Start // of the tokens of a bucket that were taken
+	counted bool         // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
 	left    bool // Redis did not decide, and the caller's context was canceled
@@ -77,8 +87,15 @@ const Never time.Duration = 1<<63 - 1
 type Result struct {
 	Decision
 
-	// Each has the decisions about the requests, in their order, including those of shadow
-	// limits. For a request that Redis was not asked about, because another one denied the
-	// call first, only Limit is set.
-	Each []Decision
+	each []Decision // nil: the one of its only request
+}
+
+// Each returns the decisions about the requests, in their order, including those of shadow
+// limits. For a request that Redis was not asked about, because another one denied the
+// call first, only Quota is set.
+func (r Result) Each() []Decision {
+	if r.each == nil {
+		return []Decision{r.Decision}
+	}
+	return r.each
 }

@@ -1,118 +1,77 @@
 package limit
 
 import (
-	"math"
 	"time"
 )
 
-// failure returns why it is not known how many hits there are, and notes how many
-// there are.
-func (c *call) failure(a *ask) error {
-	if a.draw != nil {
-		a.counted = a.draw.err == nil && (a.draw.allowed || a.charge) && !a.look
-		return a.draw.err
+// judge fills in the decision about hits by what the server has said. A request before the last one on a key is
+// allowed if it fits without those behind it.
+func (a *ask) judge(l *Limiter, d *Decision, h *hit, now time.Time) {
+	room := a.limit.room(&h.word, a.window, h.word.at)
+	switch {
+	case h.applied && a.kind == kindTake:
+		d.Allowed, d.counted, d.began = true, true, a.limit.bucket.After(h.from, a.upTo-a.cost)
+		d.Remaining = min(max(0, room)+h.behind+h.cost-a.upTo+h.leased, a.limit.rule.burst())
+		d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
+	case a.kind == kindCharge:
+		d.Allowed, d.counted, d.began = room+h.behind >= 0, true, h.from
+		a.charged(d, h, room+h.behind)
+	case a.upTo < h.cost && a.upTo <= room+h.leased:
+		d.Allowed, d.Remaining, d.ResetAfter = true, room+h.leased-a.upTo, a.limit.reset(&h.word, a.window, h.word.at)
+	default:
+		a.count.mu.Lock()
+		a.count.denies(a, &h.word, h.word.at, d)
+		a.count.mu.Unlock()
 	}
-	if a.look {
-		err := a.failedLook()
-		a.now = min(a.now, c.withoutOwn(a))
-		return err
+	if d.counted {
+		l.tellSome(a.limit, hitsCounted, a.cost-min(a.cost, h.helped))
 	}
-	h := &c.hits[a.hit]
-	if h.Err != nil {
-		return h.Err
-	}
-	a.counted, a.now = true, max(h.Total, a.cost) // less was given back from a key that was lost before
-	if a.limit.rule.Algorithm != SlidingWindow {
-		return nil
-	}
-	h = &c.hits[a.hit+1]
-	if h.Err != nil {
-		return h.Err
-	}
-	a.before = h.Total
-	return nil
 }
 
-// withoutOwn returns how many hits there were in the look's window before those of its own
-// call, which travel beside the look; the largest number if the call has none there.
-func (c *call) withoutOwn(look *ask) int64 {
-	n := int64(math.MaxInt64)
-	if len(c.hits) == 0 {
-		return n
-	}
-	for i := range c.asks {
-		a := &c.asks[i]
-		if a.asked && a.draw == nil && !a.look && a.place == look.place && c.hits[a.hit].Err == nil {
-			n = min(n, max(0, c.hits[a.hit].Total-a.cost))
-		}
-	}
-	return n
-}
-
-func (a *ask) failedLook() error {
-	a.now, a.before = max(0, a.reads[0].total), 0
-	a.now -= min(a.now, a.left)
-	if err := a.reads[0].err; err != nil || a.reads[1] == nil {
-		return err
-	}
-	a.before = a.reads[1].total
-	return a.reads[1].err
-}
-
-func (a *ask) judge(d *Decision) {
-	if b := a.draw; b != nil {
-		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, d.from = b.allowed, b.remaining, b.retryAt, b.resetAt, b.from
-		switch {
-		case a.look && a.lease != nil:
-			a.lookAtTokens(d)
-		case a.excess > 0:
-			d.from = min(d.from, a.tokens.From)
-		}
+// charged fills in the figures of a charge. If it was over the limit, RetryAfter is when one hit may fit.
+func (a *ask) charged(d *Decision, h *hit, room int64) {
+	d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
+	if d.Allowed {
+		d.Remaining = min(room+h.leased, a.limit.rule.burst())
 		return
 	}
-	limit := a.limit.rule.Quota
-	d.ResetAfter = a.resetAfter()
-	free := limit - a.used()
-	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {
-		d.Remaining = free
-		return
-	}
-	if !a.stays() && !a.look {
-		free += a.cost // it is taken back
-	}
-	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
+	d.RetryAfter = a.limit.retry(&h.word, a.window, h.word.at, 1)
 }
 
-// used returns how many hits count against the limit.
-func (a *ask) used() int64 { return plus(a.now, a.window.share(a.before)) }
-
-// lookAtTokens adds the tokens of the lease to what a look has found.
-func (a *ask) lookAtTokens(d *Decision) {
-	if d.Remaining = min(d.Remaining+a.left, a.limit.rule.burst()); d.Remaining >= a.cost {
-		d.Allowed, d.RetryAfter = true, 0
+// looked fills in the decision about a look. own are the hits of the lease that its own call has taken.
+func (a *ask) looked(d *Decision, h *hit, own int64) {
+	room := a.limit.room(&h.word, a.window, h.word.at)
+	d.Remaining = min(max(0, room)+h.leased+own, a.limit.rule.burst())
+	d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
+	if d.Allowed = d.Remaining >= a.cost; !d.Allowed {
+		d.RetryAfter = a.limit.retry(&h.word, a.window, h.word.at, a.cost)
 	}
 }
 
-// resetAfter returns when no hit of this window counts any more.
-func (a *ask) resetAfter() time.Duration {
-	return a.window.left() + time.Duration(a.limit.windows()-1)*a.window.length
+// denies fills in the decision about a request that does not fit by the word. The count is locked.
+func (c *count) denies(a *ask, x *word, now time.Time, d *Decision) {
+	d.Allowed, d.Remaining = false, c.free(x, a.window, now)
+	d.RetryAfter, d.ResetAfter = c.retryAfter(x, a.window, now, a.upTo), a.limit.reset(x, a.window, now)
 }
 
-// retryAfter returns when the hits of others leave room for this one, which is
-// denied.
-func (a *ask) retryAfter(limit int64) time.Duration {
-	w, others, cost := a.window, a.now-a.cost, a.retried()
-	if a.stays() || a.look {
-		others = a.now
+// without decides without Redis. Hits that do not fit by its last word stay denied.
+func (a *ask) without(l *Limiter, d *Decision, err error, now time.Time) {
+	rule, c := &a.limit.rule, a.count
+	if a.kind != kindCharge {
+		c.mu.Lock()
+		full := !c.word.at.IsZero() && c.number == a.limit.number(a.window) && c.free(&c.word, a.window, now) < a.upTo
+		if full {
+			c.denies(a, &c.word, now, d)
+			d.Near = true
+		}
+		c.mu.Unlock()
+		if full {
+			return
+		}
 	}
-	if cost > limit {
-		return Never
+	d.Err, d.Allowed = err, !rule.FailClosed
+	if l.local != nil {
+		a.local = l.local.take(rule, c.key, a.cost, time.Now())
+		d.Allowed = a.local != nil
 	}
-	if a.limit.rule.Algorithm != SlidingWindow {
-		return w.left()
-	}
-	if room := limit - others - cost; room >= 0 {
-		return max(1, w.untilShareIs(a.before, room)-w.elapsed)
-	}
-	return w.left() + w.untilShareIs(others, limit-cost)
 }

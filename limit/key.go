@@ -2,41 +2,26 @@ package limit
 
 import (
 	"strconv"
-	"time"
 
-	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
-// A place is a key in Redis: what the keys of a limit's window begin with, and what
-// the user has said. The window comes first, so that no two keys can be the same.
-type place struct{ head, key string }
-
-func (p place) String() string { return p.head + p.key }
-
-// heads are what the keys of a window begin with, and those of the one before. A
-// limit remembers those of its last window, so that a hit need not make them.
-type heads struct {
-	number      int64 // of the window
-	now, before string
-}
-
-func (l *Limit) heads(number int64) *heads {
-	if h := l.recent.Load(); h != nil && h.number == number {
-		return h
+// names returns the key in Redis of a window and, for a sliding window, of the one before. Both are in one
+// slot, by a tag for the slot of the user's key: the script needs both. The window comes before the
+// user's key, so that no two keys can be the same.
+func (l *Limit) names(number int64, key string) (name, before string) {
+	if l.rule.Algorithm != SlidingWindow {
+		return l.head + l.part(number) + ":" + key, ""
 	}
-	h := &heads{number, l.headOf(number), l.headOf(number - 1)}
-	l.recent.Store(h)
-	return h
+	head := l.head + "{" + strconv.FormatInt(int64(tags()[cluster.Slot(key)]), 10) + "}"
+	return head + l.part(number) + ":" + key, head + l.part(number-1) + ":" + key
 }
 
-func (l *Limit) headOf(number int64) string {
-	return l.head + strconv.FormatInt(number, 36) + ":"
-}
-
-// made reports whether a Limiter has made the limit.
+// made reports whether Rule.New has made the limit.
 func (l *Limit) made() bool { return l != nil && l.head != "" }
 
-// windows returns how many windows a hit needs to be counted in, or to be read from.
+// windows returns how many windows a hit counts in.
 func (l *Limit) windows() int {
 	if l.rule.Algorithm == SlidingWindow {
 		return 2
@@ -45,33 +30,9 @@ func (l *Limit) windows() int {
 }
 
 // number returns the number of the window in the key. A bucket has one key for ever.
-func (l *Limit) number(w window) int64 {
+func (l *Limit) number(w window.Window) int64 {
 	if l.rule.Algorithm == TokenBucket {
 		return 0
 	}
-	return w.number
-}
-
-// ends returns when the window of a lease ends. In the time that returns for a bucket, all of
-// its tokens flow in.
-func (l *Limit) ends(w window) time.Duration {
-	if l.rule.Algorithm == TokenBucket {
-		return time.Duration(min(float64(l.rule.burst())*l.rule.perToken(), float64(mostWindow)))
-	}
-	return w.left()
-}
-
-// hit returns a hit on the key, or a return of hits.
-func (l *Limit) hit(w window, key string, by int64, budget time.Duration) pipeline.Hit {
-	return pipeline.Hit{Prefix: l.heads(w.number).now, Key: key, By: by, Look: by == 0, TTL: w.ttl(l.windows(), budget)}
-}
-
-// appendHits appends a hit of so many on the key, and for a sliding window one that reads the
-// window before. That is an INCRBY 0, which merges with the hits of others.
-func (l *Limit) appendHits(hits []pipeline.Hit, w window, key string, by int64, budget time.Duration) []pipeline.Hit {
-	hits = append(hits, l.hit(w, key, by, budget))
-	if l.windows() == 2 {
-		hits = append(hits, pipeline.Hit{Prefix: l.heads(w.number).before, Key: key, Look: true, TTL: w.ttl(1, budget)})
-	}
-	return hits
+	return w.Number
 }

@@ -2,17 +2,22 @@ package limit
 
 import (
 	"math/rand/v2"
-	"sync/atomic"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/bucket"
+	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
 // A Limit is a [Rule] of a [Limiter]. Make it with [Rule.New]. It is immutable and safe for
 // concurrent use.
 type Limit struct {
 	rule   Rule
+	bucket bucket.Rule
+	leases bool   // its hits may be reserved
 	prefix string // of the limiter that made it
 	head   string // of all its keys
 	salt   uint64 // of its keys' hashes
-	recent atomic.Pointer[heads]
 }
 
 // New returns a limit of the limiter, or an error that names the field that cannot be used. It
@@ -27,7 +32,10 @@ func (r Rule) New(limiter *Limiter) (*Limit, error) {
 		return nil, err
 	}
 	prefix := limiter.cfg.Prefix
-	return &Limit{rule: r, prefix: prefix, head: prefix + r.Name + ":", salt: rand.Uint64()}, nil
+	return &Limit{
+		rule: r, bucket: bucket.Rule{Quota: r.Quota, Burst: r.burst(), Window: r.Window}, leases: r.leased(),
+		prefix: prefix, head: prefix + r.Name + ":", salt: rand.Uint64(),
+	}, nil
 }
 
 // Rule returns the limit's settings, and the zero Rule for a nil Limit.
@@ -37,3 +45,8 @@ func (l *Limit) Rule() Rule {
 	}
 	return l.rule
 }
+
+func (l *Limit) windowAt(now time.Time) window.Window { return window.At(now, l.rule.Window) }
+
+// part returns the part of a key that stands for the window.
+func (l *Limit) part(number int64) string { return strconv.FormatInt(number, 36) }

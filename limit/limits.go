@@ -22,24 +22,15 @@ const (
 	// clocks of processes differ.
 	slack = 5 * time.Second
 
-	// soon is when a hit may be allowed that was denied because of others that are being given
-	// back.
-	soon = 10 * time.Millisecond
+	// idleLong is how long a lease keeps hits that nobody uses, at most, and then some for giving them back.
+	idleLong = lease.SlowTick + lease.SlowTick/8
+
+	// lateAfter is how long hits wait for a delivery that is under way.
+	lateAfter = 20 * time.Millisecond
 
 	// returnTime is how long one return may take. Its outcome should become known: if it does
 	// not, the hits stay counted.
 	returnTime = 10 * time.Second
-
-	// minOwedPause and maxOwedPause bound the wait before a return that did not run is tried
-	// again.
-	minOwedPause = 100 * time.Millisecond
-	maxOwedPause = 5 * time.Second
-
-	// repeatTime is how long a draw that takes effect once is sent again, from the first try
-	// with an unknown outcome on. The last try ends returnTime later, at most. markerTime is how
-	// long the draw's marker lives, see runOnce. It must be longer than both together.
-	repeatTime = 20 * time.Second
-	markerTime = time.Minute
 
 	// lastsLong is how long the hits of a refill last that may wait for others, at least. When a
 	// key that is hit one by one asks for them, it still has a quarter of a lease, which is
@@ -51,8 +42,6 @@ const (
 	readEvery = 10 * time.Second
 	readAgain = time.Second
 )
-
-const _ = uint64(markerTime - repeatTime - returnTime)
 
 // The counts of the package.
 const (
@@ -69,16 +58,11 @@ const (
 	// there are more, a map finds them.
 	fewRequests = 32
 
-	// mostLooks is how often a look is read at most, because of a lease.
-	mostLooks = 3
+	// mostTries is how often AllowAtMost asks for what fits, before it asks for one hit.
+	mostTries = 4
 
-	// mostDraws is how often AllowAtMost asks a bucket for what it had the time before.
-	mostDraws = 4
-
-	// mostOwed bounds the returns that wait to be tried again, and owedAtOnce those of one
-	// pipeline.
-	mostOwed   = 100_000
-	owedAtOnce = 256
+	// mostYields is how often a delivery lets others run while hits on its key keep coming.
+	mostYields = 3
 
 	// readings is how often a server's clock is read in a row. The reading with the shortest
 	// round trip counts.
@@ -90,28 +74,24 @@ const (
 	// longestName bounds Rule.Name.
 	longestName = 64
 
-	// longKey is the length of the longest key that is remembered as it is. A longer one is
-	// remembered by its hash, so that the memory has a bound.
+	// longKey is the length of the longest key that is remembered, so that the memory has a bound.
 	longKey = 256
 
 	// The default of Config.NearCache, and its bound. nearShards is over how many locks it is
 	// spread.
-	defaultNear = 10_000
+	defaultNear = 50_000
 	mostNear    = 10_000_000
-	nearShards  = 16
+	nearShards  = 64
 
 	// localKeys bounds how many keys have a bucket of this process at a time. A key that gives
 	// way to another one gets a full bucket when it comes again.
 	localKeys = 100_000
 
-	// mostLeases bounds the keys with a lease, which are spread over leaseShards locks. One look
-	// at the leases sees about seenAtOnce of them.
-	mostLeases  = 50_000
-	leaseShards = 64
-	seenAtOnce  = 1024
+	// seenAtOnce is about how many leases one look at the leases sees.
+	seenAtOnce = 1024
 
-	// rateSlots is how many counters note how often keys without a lease are hit.
-	rateSlots = 1 << 17
+	// mostRules is how many rules of requests are remembered.
+	mostRules = 10_000
 
 	// largeCall bounds the memory that a call leaves to the next one, in requests.
 	largeCall = 256

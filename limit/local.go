@@ -2,6 +2,7 @@ package limit
 
 import (
 	"hash/maphash"
+	"strconv"
 	"sync"
 	"time"
 
@@ -66,6 +67,13 @@ func (l *local) give(b *localBucket, r *Rule, cost int64) {
 	b.full -= float64(cost) * l.per(r)
 }
 
+// keepShare gives back what was taken for hits beyond the share of the limit, and returns how many are left.
+func (l *local) keepShare(r *Rule, key string, taken int64) int64 {
+	share := min(taken, max(1, int64(float64(r.burst())*l.share)))
+	l.give(l.bucket(r, key), r, taken-share)
+	return share
+}
+
 func (l *local) at(now time.Time) float64 { return float64(now.Sub(l.began)) }
 
 // per returns the time in nanoseconds in which a token flows in.
@@ -83,4 +91,11 @@ func (l *local) bucket(r *Rule, key string) *localBucket {
 		return known
 	}
 	return b
+}
+
+func bounded(seed maphash.Seed, key string) string {
+	if len(key) <= longKey {
+		return key
+	}
+	return strconv.FormatUint(maphash.String(seed, key), 36)
 }

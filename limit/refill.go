@@ -1,159 +1,91 @@
 package limit
 
 import (
-	"context"
-	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/lease"
-	"github.com/redislanes/redislanes/pipeline"
 )
 
-// A refill is hits that a lease asks for, and what Redis has granted.
-type refill struct {
-	lease   *keyLease
-	window  window
-	n       int64
-	ample   bool          // far more remain
-	lasts   time.Duration // for which they are enough
-	sent    bool
-	granted int64
-	excess  int64 // hits that Redis has counted beyond the limit
-	free    int64 // hits that Redis could still grant
-	tokens  lease.Stretch
-	err     error
-	ended   chan struct{} // the lease's refilled
-}
-
-// refillHits asks Redis for hits: a share of what remains, at most.
-func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
-	k, w, limit := r.lease, r.window, r.lease.limit.rule.Quota
-	before, err := l.hitsBefore(ctx, k.limit, w, k.key)
-	if err != nil {
-		return err
-	}
-	r.sent = true
-	share, now := w.share(before), int64(0)
-	r.granted, now, err = l.countFitting(ctx, k.limit, w, k.key, r.n, limit-share, lease.Share)
-	r.free = limit - plus(share, now+r.granted)
-	return err
-}
-
-// countHits counts the hits of refills as those of calls are counted, which costs Redis less than
-// scripts.
-func (l *Limiter) countHits(ctx context.Context, all []*refill) {
-	var hits []pipeline.Hit
-	for _, r := range all {
-		r.sent = true
-		hits = r.lease.limit.appendHits(hits, r.window, r.lease.key, r.n, l.cfg.Budget)
-	}
-	_ = l.counters.Hit(ctx, hits) // each hit has its error
-	for _, r := range all {
-		n := r.lease.limit.windows()
-		r.counted(hits[:n])
-		hits = hits[n:]
-	}
-}
-
-// counted notes the outcome of a refill's hits. Those that are over the limit are to be returned. That is
-// rare: far more were free.
-func (r *refill) counted(hits []pipeline.Hit) {
-	switch {
-	case hits[0].Err != nil:
-		r.err = hits[0].Err
-		return
-	case len(hits) == 2 && hits[1].Err != nil: // how many are free is not known
-		r.excess = r.n
-		return
-	}
-	used := max(hits[0].Total, r.n) // less was given back from a key that was lost before
-	if len(hits) == 2 {
-		used = plus(used, r.window.share(hits[1].Total))
-	}
-	r.free = r.lease.limit.rule.Quota - used
-	r.excess = min(r.n, max(0, -r.free))
-	r.granted = r.n - r.excess
-}
-
-// drawTokens asks Redis for tokens. The time when their stretch begins is measured from when
-// Redis was asked, which is too early rather than too late.
-func (l *Limiter) drawTokens(ctx context.Context, all []*refill) {
-	p := l.pipe()
-	defer l.unpipe(p)
-	asked, replies := time.Since(l.leases.epoch), make([]pipeline.Reply, len(all))
-	for i, r := range all {
-		d := newDraw(r.key(), &r.lease.limit.rule, r.n, l.now(), 0)
-		d.args[4] = "lease"
-		args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(max(1000, r.lasts.Microseconds()), 10))
-		r.sent, replies[i] = true, evalFast(p, bucketScript, d.key, args)
-	}
-	_ = p.Do(ctx) // each reply has its error
-	for i, r := range all {
-		var numbers []int64
-		if numbers, r.err = numbersOf(replies[i], 5); r.err == nil {
-			r.granted, r.free = numbers[0], numbers[1]
-			r.tokens = lease.Stretch{At: asked + time.Duration(numbers[2])*time.Microsecond, From: numbers[4], N: r.granted}
+// refill asks for the hits of leases, as any hit does: a refill takes what fits. Those that may wait travel
+// with others, since a trip of its own would cost more than the few hits of such a refill. The caller is inside.
+func (l *Limiter) refill(all []hit) {
+	now := all[:0]
+	for i := range all {
+		if all[i].wait {
+			l.counts.keep(all[i])
+		} else {
+			now = append(now, all[i])
 		}
 	}
+	l.background(now, l.filled)
 }
 
-// evalFast appends a script that takes microseconds: it must not queue behind scripts that do not.
-func evalFast(p *pipeline.Pipeline, s *pipeline.Script, key string, args []string) pipeline.Reply {
-	return p.Eval(s, []string{key}, args...).Fast()
+// keep keeps a refill until the next look at the leases.
+func (s *counts) keep(h hit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsent = append(s.unsent, h)
 }
 
-// numbersOf returns the numbers that a script has replied with. There must be n.
-func numbersOf(reply pipeline.Reply, n int) (numbers []int64, err error) {
-	if err = reply.Into(&numbers); err == nil && len(numbers) != n {
-		err = fmt.Errorf("limit: the script has replied with %d numbers, want %d", len(numbers), n)
+// sendUnsent sends the refills that have waited, and whose leases still want them. The caller is inside.
+func (l *Limiter) sendUnsent() {
+	l.counts.mu.Lock()
+	unsent := l.counts.unsent
+	l.counts.unsent = nil
+	l.counts.mu.Unlock()
+	l.background(slices.DeleteFunc(unsent, func(h hit) bool { return !h.wanted() }), l.filled)
+}
+
+// wanted reports whether the lease of a refill is still of its window.
+func (h *hit) wanted() bool {
+	c := h.count
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease == h.lease && c.number == c.limit.number(h.window) && c.resets == h.resets
+}
+
+// filled puts what Redis has granted into the lease. If that has ended meanwhile, the hits are given back.
+func (l *Limiter) filled(h *hit) {
+	c := h.count
+	c.mu.Lock()
+	k, counted, unused, lost := h.lease, int64(0), int64(0), int64(0)
+	var back []hit
+	if h.applied {
+		counted = h.cost
 	}
-	return numbers, err
-}
-
-// filled puts what was granted into the lease. It returns what comes too late for that and is to be given
-// back. What comes after its window has ended is lost.
-func (l *Limiter) filled(r *refill) (late []owed) {
-	k, unused := r.lease, int64(0)
-	counted, lost := r.granted+r.excess, int64(0)
-	k.mu.Lock()
 	switch {
-	case k.number != k.limit.number(r.window): // also after Reset, which has deleted the key
-		unused, r.excess = counted, 0
-	case k.over:
-		if r.granted > 0 {
-			late = []owed{k.owed(l, r)}
-		}
-	case r.err != nil:
+	case h.err != nil && !didNotRun(h.err):
+		counted, lost = h.cost, h.cost // at most
 		k.Failed()
+	case !h.applied:
+		k.Failed()
+	case c.number != c.limit.number(h.window) || h.resets != c.resets:
+		unused = h.cost
+	case k != c.lease:
+		back = []hit{{kind: kindReturn, count: c, window: h.window, cost: h.cost, from: h.from}}
 	default:
-		k.Filled(r.granted, r.free)
-		if k.line != nil && r.granted > 0 {
-			unused = k.line.Add(r.tokens)
-			k.Lose(unused)
+		k.Filled(h.cost)
+		if k.line != nil {
+			gone := k.line.Add(l.stretch(h))
+			k.Lose(gone)
+			unused = gone
 		}
 	}
-	back := k.appendOwed(nil, l, r.window, r.excess)
-	if close(r.ended); k.refilled == r.ended { // else that of a later window
-		k.refilled = nil
-	}
-	k.mu.Unlock()
-	l.handBack(back)
-	if r.err != nil && r.sent && !didNotRun(r.err) {
-		counted, lost = r.n, r.n // at most
-	}
-	l.tellSome(k.limit, hitsCounted, counted)
-	l.tellSome(k.limit, hitsLeased, counted)
-	l.tellSome(k.limit, hitsLost, lost)
-	l.tellSome(k.limit, hitsUnused, unused)
-	return late
+	c.mu.Unlock()
+	l.background(back, l.returned)
+	l.tellSome(c.limit, hitsCounted, counted)
+	l.tellSome(c.limit, hitsLeased, counted)
+	l.tellSome(c.limit, hitsLost, lost)
+	l.tellSome(c.limit, hitsUnused, unused)
 }
 
-func (k *keyLease) owed(l *Limiter, r *refill) owed {
-	if k.line != nil {
-		return k.owedTokens(l, r.tokens)
-	}
-	return k.owedHits(l, r.window, r.granted)
+// stretch returns the tokens of a refill. Their time is measured from when Redis was asked, which is too early
+// rather than too late.
+func (l *Limiter) stretch(h *hit) lease.Stretch {
+	per := h.count.limit.rule.perToken()
+	begins := h.word.full - time.Duration(float64(h.behind+h.cost)*per)
+	return lease.Stretch{At: h.word.at.Sub(l.counts.epoch) + begins, From: h.from, N: h.cost}
 }
 
 func (l *Limiter) tellSome(of *Limit, what string, n int64) {

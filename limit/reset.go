@@ -32,30 +32,16 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 		return errClosed
 	}
 	defer l.inside.Leave()
-	now := time.Now()
-	places := l.places(of, now, key)
-	shares := func(other *Limit) bool { // also limits with windows of nearly the same length
-		return other.head == of.head && slices.ContainsFunc(l.places(other, now, key), func(at place) bool { return slices.Contains(places, at) })
-	}
-	// Leases stop first. A return that runs after DEL would allow its hits twice. Hits that a lease
-	// gets after DEL would stay counted, and nobody would use them.
-	for _, k := range l.leases.stop(shares, key, false) {
-		l.tellSome(k.limit, hitsUnused, k.unused)
-		k.settle(ctx)
-	}
-	l.backlog.forget(places)
+	places := l.places(of, time.Now(), key)
+	// Leases end first. Hits that a lease gets after DEL would stay counted, and nobody would use them.
+	l.forget(of, key, places)
 	p := l.pipe()
 	defer l.unpipe(p)
 	for _, at := range places {
-		p.Cmd("DEL", at.String()).Idempotent()
+		p.Cmd("DEL", at).Idempotent()
 	}
 	err := p.Do(ctx)
-	for _, k := range l.leases.stop(shares, key, true) { // those that were made meanwhile, too
-		l.tellSome(k.limit, hitsUnused, k.unused)
-	}
-	for _, at := range places {
-		l.near.forget(at)
-	}
+	l.forget(of, key, places) // what was heard meanwhile, too
 	l.local.forget(&of.rule, key)
 	if err != nil {
 		return fmt.Errorf("limit: Reset of a key of limit %s: %w", of.rule.Name, err)
@@ -65,25 +51,34 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 
 // places returns the keys in Redis: those of the window and its neighbours, since clocks
 // differ, or the one of a bucket.
-func (l *Limiter) places(of *Limit, now time.Time, key string) []place {
+func (l *Limiter) places(of *Limit, now time.Time, key string) (all []string) {
+	n := of.number(of.windowAt(l.servers.at(now)))
+	numbers := []int64{n - 1, n, n + 1}
 	if of.rule.Algorithm == TokenBucket {
-		return []place{{of.headOf(0), key}}
+		numbers = []int64{n}
 	}
-	n := l.windowAt(now, of.rule.Window).number
-	return []place{{of.headOf(n - 1), key}, {of.headOf(n), key}, {of.headOf(n + 1), key}}
+	for _, n := range numbers {
+		name, _ := of.names(n, key)
+		all = append(all, name)
+	}
+	return all
 }
 
-// forget drops the hits on the keys: given back after a Reset, they would be allowed twice.
-// What a settlement adds would be counted although it is forgotten.
-func (b *backlog) forget(places []place) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.waiting = slices.DeleteFunc(b.waiting, func(o owed) bool {
-		if o.draw != nil {
-			return slices.ContainsFunc(places, func(p place) bool { return p.String() == o.draw.key })
+// forget forgets the server's word about the key, and ends its leases, of all limits that share their counts
+// with the one that is reset. What a server has said before says nothing then.
+func (l *Limiter) forget(of *Limit, key string, places []string) {
+	for _, c := range l.counts.all(func(c *count) bool { return c.key == key && c.limit.head == of.head }) {
+		c.mu.Lock()
+		unused := int64(0)
+		if slices.Contains(places, c.name) {
+			c.word, c.denied = word{}, time.Time{}
+			if c.resets++; c.lease != nil {
+				unused, c.lease = c.lease.Left(), nil
+			}
 		}
-		return slices.Contains(places, place{o.hit.Prefix, o.hit.Key})
-	})
+		c.mu.Unlock()
+		l.tellSome(c.limit, hitsUnused, unused)
+	}
 }
 
 func (l *local) forget(r *Rule, key string) {

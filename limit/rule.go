@@ -75,11 +75,6 @@ type Rule struct {
 	// limit decides.
 	FailClosed bool
 
-	// CountDenied leaves the hits of denied calls counted, which saves the second round trip of
-	// such a call. For a limit with fixed windows that is used alone, with costs of 1, it
-	// changes no decision. In other limits denied hits then count against later ones.
-	CountDenied bool
-
 	// NoLease makes each hit ask Redis. By default a limiter that sees more than about one hit a
 	// second on a key reserves the hits of the next 20 ms, or of up to 5.12 s if they are few. It
 	// decides about them without Redis. The limit is never exceeded, except that of a bucket after
@@ -114,7 +109,7 @@ func (r *Rule) burst() int64 {
 
 // leased reports whether hits may be reserved.
 func (r *Rule) leased() bool {
-	return !r.NoLease && !r.Shadow && !r.CountDenied && r.burst() >= lease.Smallest && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
+	return !r.NoLease && !r.Shadow && r.burst() >= lease.Smallest && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
 }
 
 func (r Rule) validate() error {

@@ -118,8 +118,3 @@ func (l *Limiter) startServerTime(client *cluster.Client, local func() time.Time
 	s.ended.Go(func() { s.keep(l.life) })
 	l.servers = s
 }
-
-// windowAt returns the window of a moment of the process.
-func (l *Limiter) windowAt(now time.Time, length time.Duration) window {
-	return windowAt(l.servers.at(now), length)
-}

@@ -23,7 +23,7 @@ import (
 // remaining. Limits of one name with other quotas or windows have items of their own.
 func Fields(requests []limit.Request, result limit.Result) (policy, state string) {
 	var policies, states []string
-	requests = requests[:min(len(result.Each), len(requests))]
+	requests = requests[:min(len(result.Each()), len(requests))]
 	for i := range requests {
 		p := policyOf(requests[i])
 		if p == "" || slices.Contains(policies, p) {
@@ -32,7 +32,7 @@ func Fields(requests []limit.Request, result limit.Result) (policy, state string
 		policies = append(policies, p)
 		var least *limit.Decision
 		for j := i; j < len(requests); j++ {
-			d := &result.Each[j]
+			d := &result.Each()[j]
 			if known := d.Err == nil && (d.Allowed || d.ResetAfter > 0); known && policyOf(requests[j]) == p && (least == nil || d.Remaining < least.Remaining) {
 				least = d
 			}

@@ -85,7 +85,7 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 	if o.decisions == nil {
 		return
 	}
-	for i := range result.Each {
+	for i := range result.Each() {
 		if requests[i].Look {
 			continue
 		}
@@ -93,7 +93,7 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 		if of := requests[i].Limit; of != nil { // else it is a mistake, of no limit
 			rule = of.Rule()
 		}
-		o.of(rule.Name).decisions[index(rule.Shadow)][result.Each[i].Outcome()].Inc()
+		o.of(rule.Name).decisions[index(rule.Shadow)][result.Each()[i].Outcome()].Inc()
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }

@@ -6,13 +6,9 @@ import "time"
 // not safe for concurrent use.
 type Lease struct {
 	left   int64 // hits to hand out
-	free   int64 // hits that Redis could still grant, as far as is known
 	asking bool  // a refill is wanted, or under way
 	early  bool  // the refill was asked for while there were hits left
 	dry    bool  // they did not last until it came
-	fills  int64 // how many refills there were
-	taught bool  // a reply has come since the refill was asked for
-	known  bool  // a reply has said in this window what is free
 
 	level int           // a tick lasts for Tick << level
 	since time.Duration // when the tick began
@@ -41,8 +37,7 @@ const (
 	// window are handed out one by one.
 	Share = 16
 
-	ample = 64   // of the hits that remain: a refill of one in so many needs no care
-	tiny  = 1024 // of the hits that remain: one in so many does not matter
+	tiny = 1024 // of the hits that remain: one in so many does not matter
 
 	least = 4       // hits in a refill
 	most  = 1 << 30 // hits in a tick, for a lease
@@ -67,25 +62,37 @@ func (l *Lease) Begin(hits int64, at time.Duration) {
 	}
 }
 
+// An Offer is what a refill may take: how many hits are free, as far as is known, for how long the hits
+// of a refill may be used, and the time in which a token flows into a bucket, 0 for a window.
+type Offer struct {
+	Free  int64
+	Lasts time.Duration
+	Per   float64
+}
+
 // Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
 // how many hits the caller must ask for, soon: then it must call [Lease.Filled] or
 // [Lease.Failed], unless the window or the lease ends before. A hit that costs more than the lease should have asks for nothing, since its
-// refill would hold hits that the next such hit cannot use. ends is when the window does, from now.
-func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
+// refill would hold hits that the next such hit cannot use.
+func (l *Lease) Take(cost int64, at time.Duration, o Offer) (ok bool, ask int64) {
 	l.note(cost, at)
 	if ok = cost <= l.left; ok {
 		l.left -= cost
 	} else if l.asking && l.early {
 		l.dry = true
 	}
-	if want := l.want(ends); !l.asking && cost <= want && l.left < (want+3)/4 && at >= l.pause {
-		l.asking, l.early, l.taught = true, l.left > 0, false
-		return ok, want - l.left
+	if l.asking || at < l.pause {
+		return ok, 0
 	}
-	return ok, 0
+	want, extra := l.want(o)
+	if cost > want || l.left >= (want+3)/4 {
+		return ok, 0
+	}
+	l.asking, l.early = true, l.left > 0
+	return ok, want - l.left + extra
 }
 
-// Again is Take for a hit that has waited for a refill, after Take had too few hits for it.
+// Again is Take for a hit that has asked Redis in vain.
 func (l *Lease) Again(cost int64) (ok bool) {
 	if ok = cost <= l.left; ok {
 		l.left -= cost
@@ -129,23 +136,30 @@ func (l *Lease) shorten(at time.Duration) {
 	l.since, l.hits = at, 0
 }
 
-// want returns how many hits the lease should have: those of its length, but only a small share of
-// what remains. Hits that nobody has used when the window ends are lost. So the lease also has only
-// the hits of an eighth of the time that remains, or of a Tick if that is longer. This bound does
-// not hold for a tiny share of what is free: then little is lost.
-func (l *Lease) want(ends time.Duration) int64 {
-	n := min(l.size, (l.free+l.left)/Share)
-	lasts := max(0, ends/8, min(Tick, ends))
-	if n <= l.free/tiny {
-		lasts = max(0, ends)
+// want returns how many hits the lease should have: those of a tick, but only a small share of
+// what remains. Hits that nobody has used when the window ends, or the process does, are lost. So the
+// lease also has only the hits of an eighth of the time that they last, or of a Tick if that is longer.
+// This bound does not hold for a tiny share of what is free: then little is lost. Tokens of a bucket flow
+// away while the lease has them. So a lease of a bucket takes as many more (extra) as do in its time.
+func (l *Lease) want(o Offer) (n, extra int64) {
+	tick := float64(l.length())
+	lasts := max(0, o.Lasts/8, min(Tick, o.Lasts))
+	n = min(l.size, (o.Free+l.left)/Share)
+	if n <= o.Free/tiny {
+		lasts = max(0, o.Lasts)
 	}
-	if lasts < l.length() {
-		n = int64(float64(n) * float64(lasts) / float64(l.length()))
+	part := min(1, float64(n)/float64(max(1, l.size)), float64(lasts)/tick)
+	if o.Per > 0 {
+		away := part * tick / o.Per
+		if all := float64(n) + away; all > float64(o.Free)/Share {
+			part *= float64(o.Free) / Share / all
+		}
+		extra = int64(part * tick / o.Per)
 	}
-	if n < least {
-		return 0
+	if n = int64(part * float64(l.size)); n < least {
+		return 0, 0
 	}
-	return n
+	return n, extra
 }
 
 // Lasts returns how long so many hits last.
@@ -153,44 +167,19 @@ func (l *Lease) Lasts(n int64) time.Duration {
 	return time.Duration(float64(l.length()) * float64(n) / float64(max(1, l.size)))
 }
 
-// Ample reports whether n hits are so small a part of what remains that they fit unless others
-// use up all the rest meanwhile. Before a reply has said what remains, the part must be tiny.
-func (l *Lease) Ample(n int64) bool {
-	if !l.known {
-		return n <= l.free/tiny
-	}
-	return n <= l.free/ample
-}
-
-// Filled adds the hits of a refill, and notes how many Redis could still grant.
-func (l *Lease) Filled(got, free int64) {
-	if l.taught { // which of the two is older is not known
-		free = min(free, l.free)
-	}
-	l.left, l.free, l.asking, l.known, l.fills = l.left+got, free, false, true, l.fills+1
+// Filled adds the hits of a refill.
+func (l *Lease) Filled(got int64) {
+	l.left, l.asking = l.left+got, false
 	if l.dry && got > 0 {
 		l.size = min(2*l.size, most)
 	}
 	l.dry = false
 }
 
-// Failed ends a refill that failed. The next one is asked for after a while.
+// Failed ends a refill that has brought nothing. The next one is asked for after a while.
 func (l *Lease) Failed() {
 	l.asking, l.dry = false, false
 	l.pause = l.last + max(rest, l.length()/8)
-}
-
-// Fills returns how many refills there were.
-func (l *Lease) Fills() int64 { return l.fills }
-
-// Learn notes how many hits Redis could still grant, as the reply to a hit has said. fills is
-// what Fills was before the hit.
-func (l *Lease) Learn(free, fills int64) {
-	l.taught, l.known = true, true
-	if fills != l.fills { // which of the two is older is not known
-		free = min(free, l.Free()-l.left)
-	}
-	l.free = free
 }
 
 // Lose takes hits off that nobody may use any more.
@@ -199,32 +188,27 @@ func (l *Lease) Lose(n int64) { l.left -= n }
 // Give puts hits back that were taken, for a call that was denied.
 func (l *Lease) Give(cost int64) { l.left += cost }
 
-// Free returns how many hits are free, as far as is known: those of the lease, and those that
-// Redis could still grant.
-func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
-
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
-// Next begins the next window, of which the limit is free. It returns how many hits nobody has
-// used in this one.
-func (l *Lease) Next(limit int64) (unused int64) {
-	unused = l.left
-	*l = Lease{free: limit, level: l.level, pause: l.pause, fills: l.fills, since: l.since, hits: l.hits, last: l.last, size: l.size}
+// Next begins the next window. It returns how many hits nobody has used in this one.
+func (l *Lease) Next() (unused int64) {
+	unused, l.left = l.left, 0
+	l.asking, l.early, l.dry = false, false, false
 	return unused
 }
 
 // Idle returns how many hits are to be returned to Redis, and takes them from the lease: all if
 // nobody has used one for a tick, or for two of the shortest, else those that are far more than a
-// tick needs. over says that the lease has not been used for long: a second, or a slow key's tick.
-func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
+// tick needs, unless they flow away by themselves. over says that the lease has not been used for long: a
+// second, or a slow key's tick.
+func (l *Lease) Idle(at time.Duration, flows bool) (surplus int64, over bool) {
 	unused := at - l.last
 	if unused > max(2*Tick, l.length()) {
 		surplus = l.left
-	} else {
+	} else if !flows {
 		surplus = max(0, l.left-2*l.size)
 	}
 	l.left -= surplus
-	l.free += surplus
 	return surplus, unused > max(unusedLong, l.length())
 }

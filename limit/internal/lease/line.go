@@ -3,6 +3,8 @@ package lease
 import (
 	"math"
 	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/bucket"
 )
 
 // A Line is the tokens of a bucket that a lease has. Each is a stretch of time, in which the
@@ -17,7 +19,7 @@ type Line struct {
 // A Stretch is tokens that follow one another.
 type Stretch struct {
 	At   time.Duration // when it begins
-	From int64         // the same by the server's clock, in microseconds
+	From bucket.Start  // the same by the server's clock
 	N    int64         // how many tokens
 }
 
@@ -37,7 +39,7 @@ func (l *Line) Add(s Stretch) (gone int64) {
 func (l *Line) cut(i int, n int64) int64 {
 	s := &l.stretches[i]
 	ahead := float64(n) * l.per
-	s.At, s.From, s.N = s.At+time.Duration(ahead), s.From+int64(ahead/1000), s.N-n
+	s.At, s.From.At, s.N = s.At+time.Duration(ahead), s.From.At+int64(ahead/1000), s.N-n
 	if s.N == 0 {
 		l.stretches = append(l.stretches[:i], l.stretches[i+1:]...)
 	}
@@ -98,7 +100,9 @@ func (l *Line) Drop(n int64) (dropped []Stretch) {
 		last := &l.stretches[len(l.stretches)-1]
 		some := min(n, last.N)
 		ahead := float64(last.N-some) * l.per
-		dropped = append(dropped, Stretch{At: last.At + time.Duration(ahead), From: last.From + int64(ahead/1000), N: some})
+		from := last.From
+		from.At += int64(ahead / 1000)
+		dropped = append(dropped, Stretch{At: last.At + time.Duration(ahead), From: from, N: some})
 		if n, last.N = n-some, last.N-some; last.N == 0 {
 			l.stretches = l.stretches[:len(l.stretches)-1]
 		}

@@ -1,0 +1,115 @@
+package limit
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// Allow decides about the requests, all of them or none. It returns after the budget, or at the
+// context's end, at the latest. If Redis has not decided by then, [Rule.FailClosed] decides, even if
+// the context had ended before the call. A call without requests is allowed.
+//
+// Hits that do not fit are not counted. A call with a mistake is denied, also by limits that fail open.
+// Mistakes are a nil context, a request without a Limit, and a negative Cost. Err says what is wrong,
+// and Outcome is [Mistaken].
+//
+// Its round trips:
+//
+//   - none, if leases decide about all requests (see [Rule.NoLease]), if the near cache denies one,
+//     or if one costs more than its limit;
+//   - one, for most other calls. Hits on a key of which a command is under way wait for it, and travel
+//     together after it;
+//   - two, for the first hit of this process on a key that others have counted, and for a call of several
+//     limits of which one is used up to more than seven eighths: it is asked after the others. If it denies
+//     the call, what the others have counted is given back.
+//
+// If the outcome of a hit is unknown, it may stay counted until its window ends. The limit may then allow
+// fewer hits, never more.
+func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
+	now := time.Now()
+	return l.allowAt(ctx, now, now, requests)
+}
+
+// allowAt decides in the windows of now, which is not when the call began in tests
+// alone.
+func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request) Result {
+	if !l.made() {
+		return refused(requests, errNotMade)
+	}
+	result := l.allowed(ctx, now, began, requests)
+	if l.cfg.Observer != nil { // which Close does not wait for: it may call Close
+		l.show(time.Since(began), requests, result)
+	}
+	return result
+}
+
+func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []Request) Result {
+	if ctx == nil {
+		return refused(requests, errNilContext)
+	}
+	entered := l.inside.Enter()
+	if entered {
+		defer l.inside.Leave()
+		if len(requests) == 1 {
+			if result, ok := l.lent(&requests[0], now); ok {
+				return result
+			}
+		}
+	}
+	c := l.calls.Get().(*call)
+	defer l.done(c)
+	c.each, c.by, c.left = make([]Decision, len(requests)), began.Add(l.cfg.Budget), false
+	switch {
+	case !c.begin(l, requests, now):
+	case !entered:
+		c.fail(l, errClosed)
+	default:
+		if c.prepare(l); len(c.hits) > 0 {
+			c.decide(ctx, l)
+		}
+	}
+	for i := range c.each {
+		c.each[i].noteLeft(ctx)
+	}
+	if c.denied {
+		l.giveBack(ctx, c)
+	}
+	return c.result()
+}
+
+// lent decides about a request by the lease of its key alone, which is what most calls on keys that are hit
+// often need. It reports false if the call has to look further.
+func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
+	of := r.Limit
+	if !of.made() || r.Cost < 0 || r.Look || r.Charge || !of.leases {
+		return result, false
+	}
+	a := ask{limit: of, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}
+	n, lost := l.countOf(of, r.Key, a.window, now)
+	a.count = n
+	var refill hit
+	if n.lease != nil && n.lease.Left() >= a.cost {
+		result.Quota = of.rule.Quota
+		result.from = of.number(a.window)
+		ok, refill = n.lend(l, &a, &result.Decision, now)
+	}
+	n.mu.Unlock()
+	l.tellSome(of, hitsUnused, lost)
+	if refill.cost > 0 {
+		l.refill([]hit{refill})
+		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
+	}
+	return result, ok
+}
+
+// show tells the observer. It gets a copy of the requests, so that the caller's need
+// not be allocated.
+func (l *Limiter) show(took time.Duration, requests []Request, result Result) {
+	shown := l.shown.Get().(*[]Request)
+	*shown = append((*shown)[:0], requests...)
+	l.cfg.Observer.Decided(took, *shown, result)
+	if clear(*shown); cap(*shown) <= largeCall {
+		l.shown.Put(shown)
+	}
+}

@@ -1,0 +1,106 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit/internal/window"
+)
+
+// background asks about hits behind the callers' backs, those of each node by themselves: so a silent node
+// delays those of its own keys alone. Their outcome should become known, so they have more time than callers
+// have. then is called for each hit that has ended. The caller is inside.
+func (l *Limiter) background(hits []hit, then func(*hit)) {
+	if len(hits) == 0 {
+		return
+	}
+	ofNode := make(map[string][]hit)
+	for i := range hits {
+		node := l.client.Primary(cluster.Slot(hits[i].count.place()))
+		ofNode[node] = append(ofNode[node], hits[i])
+	}
+	for _, some := range ofNode {
+		l.inside.Stay()
+		go func() {
+			defer l.inside.Leave()
+			b := l.newBatch(some, time.Now().Add(returnTime))
+			ctx, cancel := context.WithDeadline(l.life, b.by)
+			defer cancel()
+			b.ask(ctx, false)
+			for i := range b.hits {
+				then(&b.hits[i])
+			}
+		}()
+	}
+}
+
+func (l *Limiter) newBatch(hits []hit, by time.Time) *batch {
+	return &batch{limiter: l, hits: hits, by: by, done: make(chan struct{}, 1)}
+}
+
+// returned tells what became of hits that were to be given back.
+func (l *Limiter) returned(h *hit) {
+	if h.err != nil {
+		l.tell(h.count.limit, hitsLost, h.cost)
+		return
+	}
+	l.tell(h.count.limit, hitsReturned, h.cost)
+}
+
+// giveBack gives back the hits of a call that is denied. It waits for that as long as the caller has time.
+func (l *Limiter) giveBack(ctx context.Context, c *call) {
+	var all []hit
+	for i := range c.asks {
+		a, d := &c.asks[i], &c.each[i]
+		switch {
+		case a.local != nil:
+			l.local.give(a.local, &a.limit.rule, a.cost)
+		case a.kind != kindTake || !d.counted:
+		case d.Leased && a.count.giveBack(a):
+			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
+		default:
+			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
+			all = append(all, hit{kind: kindReturn, count: a.count, window: a.window, cost: a.cost, from: d.began})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	ended := make(chan struct{}, len(all))
+	l.background(all, func(h *hit) {
+		l.returned(h)
+		ended <- struct{}{}
+	})
+	patience := time.NewTimer(time.Until(c.by))
+	defer patience.Stop()
+	for range all {
+		select {
+		case <-ended:
+		case <-patience.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lookLate asks for the server's word once more if a delivery has ended without it: later calls then know it.
+// The count is locked, and the caller is inside.
+func (l *Limiter) lookLate(c *count, w window.Window, err error) {
+	if c.late || !errors.Is(err, redislanes.ErrUnknownOutcome) {
+		return
+	}
+	c.late = true
+	l.inside.Stay()
+	go func() {
+		defer l.inside.Leave()
+		l.background([]hit{{kind: kindLook, count: c, window: w}}, func(*hit) {
+			c.mu.Lock()
+			c.late = false
+			c.mu.Unlock()
+		})
+	}()
+}

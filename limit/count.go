@@ -1,0 +1,123 @@
+package limit
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/window"
+)
+
+// A count is what this process knows of one key of a limit: the server's last word in this window, the
+// hits that wait for the next one, and the lease. Hits on a key travel one delivery at a time, so that
+// what came in meanwhile travels as one command.
+type count struct {
+	limit *Limit
+	key   string
+	hash  uint64
+
+	mu           sync.Mutex
+	number       int64  // of the window; the rest is about it
+	name, before string // the key in Redis, and of a sliding window the one of the window before
+	word         word
+	denied       time.Time // when the server denied a hit for the first time
+	resets       int       // how often the key was reset: what a server said before says nothing
+	waiting      []*hit
+	asked        time.Time // when the delivery left that is under way; zero: none is
+	late         bool      // a look is under way for callers that have left
+
+	rate  rate
+	lease *keyLease
+}
+
+// A word is what a server has said about a key.
+type word struct {
+	at     time.Time     // when it was asked; zero: nothing is known
+	used   int64         // hits in the window
+	before int64         // hits in the window before
+	full   time.Duration // from then on until the bucket is full
+	doubt  bool          // the key may be there without an end
+}
+
+// room returns how many hits fit by a word about the window. Of a key of which nothing is known, all do.
+func (l *Limit) room(x *word, w window.Window, now time.Time) int64 {
+	switch {
+	case x.at.IsZero():
+		return l.rule.burst()
+	case l.rule.Algorithm == TokenBucket:
+		return l.bucket.Remaining(x.full - now.Sub(x.at))
+	case l.rule.Algorithm == SlidingWindow:
+		return l.rule.Quota - plus(x.used, w.Share(x.before))
+	}
+	return l.rule.Quota - x.used
+}
+
+// retry returns when a hit of the cost may be allowed that a word denies.
+func (l *Limit) retry(x *word, w window.Window, now time.Time, cost int64) time.Duration {
+	switch {
+	case cost > l.rule.burst():
+		return Never
+	case l.rule.Algorithm == TokenBucket:
+		return max(1, l.bucket.RetryAfter(x.full-now.Sub(x.at), cost))
+	case l.rule.Algorithm == FixedWindow:
+		return w.Left()
+	}
+	if room := l.rule.Quota - x.used - cost; room >= 0 {
+		return max(1, w.UntilShareIs(x.before, room)-w.Elapsed)
+	}
+	return w.Left() + w.UntilShareIs(x.used, l.rule.Quota-cost)
+}
+
+// reset returns when no hit that a word knows of counts any more.
+func (l *Limit) reset(x *word, w window.Window, now time.Time) time.Duration {
+	switch l.rule.Algorithm {
+	case TokenBucket:
+		return max(0, x.full-now.Sub(x.at))
+	case SlidingWindow:
+		return w.Left() + w.Length
+	}
+	return w.Left()
+}
+
+// roll begins the window, if it is a later one, and reports whether the count is about it. lost is how many
+// hits of the lease nobody has used. The count is locked.
+func (c *count) roll(w window.Window, now time.Duration) (ok bool, lost int64) {
+	number := c.limit.number(w)
+	if number > c.number || c.name == "" {
+		c.number, c.word, c.denied = number, word{}, time.Time{}
+		c.name, c.before = c.limit.names(number, c.key)
+		if c.lease != nil {
+			lost = c.lease.Next()
+		}
+	}
+	if c.lease != nil {
+		gone := c.lease.line.Expire(now)
+		c.lease.Lose(gone)
+		lost += gone
+	}
+	return c.number == number, lost
+}
+
+// free returns how many hits fit, with those of the lease. The count is locked.
+func (c *count) free(x *word, w window.Window, now time.Time) int64 {
+	n := max(0, c.limit.room(x, w, now))
+	if c.lease != nil {
+		n += c.lease.Left()
+	}
+	return min(n, c.limit.rule.burst())
+}
+
+// retryAfter returns when a hit of the cost may be allowed that is denied. Hits that other processes have
+// leased may come back sooner than a window ends, but no later than idleLong after the first denial: a key
+// that is full grants no leases. The count is locked.
+func (c *count) retryAfter(x *word, w window.Window, now time.Time, cost int64) time.Duration {
+	t := c.limit.retry(x, w, now, cost)
+	if t != Never && c.limit.rule.leased() {
+		if c.denied.IsZero() {
+			c.denied = now
+		}
+		if back := idleLong - now.Sub(c.denied); back > 0 {
+			t = min(t, back)
+		}
+	}
+	return t
+}

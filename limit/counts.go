@@ -1,0 +1,102 @@
+package limit
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/redislanes/redislanes/limit/internal/window"
+)
+
+// counts is what a limiter knows of the keys that were used last.
+type counts struct {
+	epoch  time.Time // of the times of leases
+	seed   maphash.Seed
+	shards [nearShards]shard
+	leases atomic.Int64 // how many keys have one
+
+	mu     sync.Mutex
+	unsent []hit // refills that may wait
+}
+
+type shard struct {
+	mu     sync.Mutex
+	known  *simplelru.LRU[uint64, *count]
+	leased map[*count]struct{}
+}
+
+func newCounts(keys int, evicted func(*count)) *counts {
+	s := &counts{epoch: time.Now(), seed: maphash.MakeSeed()}
+	for i := range s.shards {
+		of := &s.shards[i]
+		of.leased = make(map[*count]struct{})
+		of.known, _ = simplelru.NewLRU(max(1, keys/nearShards), func(_ uint64, c *count) { // an error only for a size of 0
+			if _, ok := of.leased[c]; ok {
+				evicted(c)
+			}
+		})
+	}
+	return s
+}
+
+func (s *counts) shard(hash uint64) *shard { return &s.shards[hash>>32%nearShards] }
+
+// of returns the count of the limit's key. One with a long key is not remembered: the memory has a bound.
+func (s *counts) of(limit *Limit, key string) *count {
+	if len(key) > longKey {
+		return &count{limit: limit, key: key}
+	}
+	hash := maphash.String(s.seed, key) ^ limit.salt
+	of := s.shard(hash)
+	of.mu.Lock()
+	c, ok := of.known.Get(hash)
+	if !ok {
+		c = &count{limit: limit, key: key, hash: hash}
+		of.known.Add(hash, c)
+	}
+	of.mu.Unlock()
+	if ok && (c.limit != limit || c.key != key) { // another one with this hash
+		return &count{limit: limit, key: key}
+	}
+	return c
+}
+
+// all returns the counts that match.
+func (s *counts) all(match func(*count) bool) (all []*count) {
+	for i := range s.shards {
+		of := &s.shards[i]
+		of.mu.Lock()
+		for _, c := range of.known.Values() {
+			if match(c) {
+				all = append(all, c)
+			}
+		}
+		of.mu.Unlock()
+	}
+	return all
+}
+
+// countOf returns the count of a key, locked, for a call in the window. lost is how many hits of its lease nobody
+// has used.
+func (l *Limiter) countOf(limit *Limit, key string, w window.Window, now time.Time) (c *count, lost int64) {
+	c = l.counts.of(limit, key)
+	c.mu.Lock()
+	ok, lost := c.roll(w, now.Sub(l.counts.epoch))
+	if !ok { // the call has begun in an earlier window than others, or the clock was set back
+		c.mu.Unlock()
+		c = &count{limit: limit, key: key}
+		c.mu.Lock()
+		c.roll(w, 0)
+	}
+	return c, lost
+}
+
+// place returns the key in Redis.
+func (c *count) place() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name
+}

@@ -1,0 +1,287 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/limit/internal/bucket"
+	"github.com/redislanes/redislanes/limit/internal/counter"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A delivery is hits of one kind on one count, on their way to its server.
+type delivery struct {
+	count  *count
+	hits   []*hit
+	n      int64 // of all hits
+	number int64
+	resets int
+	asked  time.Time
+	more   bool // there is more to ask
+	take   counter.Take
+	draw   bucket.Draw
+	one    [1]*hit
+}
+
+// deliver sends deliveries in one pipeline, and again what is not decided by the replies.
+func (l *Limiter) deliver(ctx context.Context, all []delivery) {
+	p := l.pipe()
+	defer l.unpipe(p)
+	for i := range all {
+		all[i].prepare(l)
+	}
+	for more := true; more; {
+		for i := range all {
+			all[i].appendTo(l, p)
+		}
+		_ = p.Do(ctx) // each command has its error
+		more = false
+		for i := range all {
+			more = all[i].read(l) || more
+		}
+		p.Reset()
+	}
+}
+
+// prepare notes what is known of the key before the server is asked.
+func (d *delivery) prepare(l *Limiter) {
+	c, h := d.count, d.hits[0]
+	w, of := h.window, c.limit
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range d.hits {
+		h.sent = h.asks()
+		d.n += h.sent
+	}
+	name, before, x := c.name, c.before, c.word
+	d.number, d.resets, d.asked, d.more = of.number(w), c.resets, time.Now(), true
+	if d.number != c.number { // others have begun the next window
+		name, before = of.names(d.number, c.key)
+		x = word{}
+	}
+	if of.rule.Algorithm == TokenBucket {
+		d.draw = bucket.Draw{Key: name, Rule: of.bucket, Cost: d.n, Mode: d.mode(), From: h.from, Now: l.now()}
+		return
+	}
+	bound, n := of.rule.Quota, d.n
+	switch h.kind {
+	case kindCharge:
+		bound = math.MaxInt64
+	case kindReturn:
+		n = -n
+	case kindLook:
+		n = 0
+	}
+	d.take = counter.Take{
+		Key: name, Before: before, N: n, Bound: bound, Left: w.Left(), Length: w.Length, TTL: ttl(w, of.windows(), l.cfg.Budget),
+		Known: !x.at.IsZero() && !x.doubt, Used: x.used, UsedBefore: x.before, Doubt: x.doubt,
+	}
+}
+
+// now returns what stands in for the time of servers.
+func (l *Limiter) now() string {
+	if l.clock == nil {
+		return ""
+	}
+	return l.clock()
+}
+
+// mode returns what the bucket's script is to do.
+func (d *delivery) mode() bucket.Mode {
+	mode := [...]bucket.Mode{kindTake: bucket.Take, kindCharge: bucket.Charge, kindReturn: bucket.Return, kindLook: bucket.Look}[d.hits[0].kind]
+	for _, h := range d.hits {
+		if h.lease != nil {
+			mode = bucket.Lease
+		}
+	}
+	return mode
+}
+
+func (d *delivery) appendTo(l *Limiter, p *pipeline.Pipeline) {
+	switch {
+	case !d.more:
+	case d.draw.Key != "":
+		d.draw.Append(p)
+	default:
+		l.server.Append(p, &d.take)
+	}
+}
+
+// read reads the replies, and reports whether there is more to ask.
+func (d *delivery) read(l *Limiter) bool {
+	switch {
+	case !d.more:
+	case d.draw.Key != "":
+		d.draw.Read()
+		d.more = false
+	default:
+		d.more = l.server.Read(&d.take)
+	}
+	return d.more
+}
+
+// said returns what the server has said: whether the hits were counted, and its word.
+func (d *delivery) said() (applied bool, x word, err error) {
+	if d.draw.Key != "" {
+		return d.draw.Applied, word{at: d.asked, full: d.draw.Full}, d.draw.Err
+	}
+	return d.take.Applied, word{at: d.asked, used: d.take.Total, before: d.take.TotalBefore}, d.take.Err
+}
+
+// heard tells the hits what the server has said. Hits that fit only without the others wait for the next
+// delivery, which begins if hits wait.
+func (l *Limiter) heard(d *delivery) {
+	if d.take.Lost > 0 {
+		l.tell(d.count.limit, hitsLost, d.take.Lost)
+	}
+	c := d.count
+	applied, x, err := d.said()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.number == c.number && d.resets == c.resets {
+		c.learn(&x, err)
+	}
+	var again []*hit
+	sum := int64(0) // of the hits so far
+	for _, h := range d.hits {
+		before := sum
+		sum += h.sent
+		switch {
+		case h.state == left:
+		case err != nil:
+			h.err = err
+			h.giveHelpBack()
+			h.end()
+		case applied || h.kind != kindTake:
+			h.from = c.limit.bucket.After(d.draw.Began, before)
+			h.applied, h.behind = applied, d.n-sum
+			h.decided(&x)
+		case h.mayFit(d, &x):
+			h.state = waits
+			again = append(again, h)
+		default:
+			h.decided(&x)
+		}
+	}
+	c.waiting = append(again, c.waiting...)
+	l.lookLate(c, d.hits[0].window, err)
+	if c.asked = (time.Time{}); len(c.waiting) > 0 {
+		c.asked = time.Now()
+		l.inside.Stay()
+		go l.next(c)
+	}
+}
+
+// decided ends a hit that the server's word decides. The count is locked.
+func (h *hit) decided(x *word) {
+	h.word = *x
+	if c := h.count; c.lease != nil && c.number == c.limit.number(h.window) {
+		h.leased = c.lease.Left()
+	}
+	h.end()
+}
+
+// learn takes over the server's word. An error leaves in doubt whether a key was made without an end.
+func (c *count) learn(x *word, err error) {
+	switch {
+	case err == nil:
+		c.word = *x
+	case !errors.Is(err, redislanes.ErrNotSent):
+		c.word.doubt = true
+	}
+}
+
+// mayFit reports whether the hit, which was denied, may fit in the next delivery: without the others, or with
+// what the lease gives. If the lease gives all, it is allowed. The count is locked.
+func (h *hit) mayFit(d *delivery, x *word) bool {
+	c := h.count
+	room := max(0, c.limit.room(x, h.window, x.at))
+	if h.asks() <= room {
+		return len(d.hits) > 1
+	}
+	h.giveHelpBack()
+	missing := h.cost - room
+	k := c.lease
+	if k == nil || c.number != c.limit.number(h.window) || !k.Again(missing) {
+		return false
+	}
+	h.helped, h.tokens = missing, k.line.Take(missing)
+	h.applied = room == 0
+	return room > 0
+}
+
+// giveHelpBack gives back to the lease what it has given. The count is locked.
+func (h *hit) giveHelpBack() {
+	if k := h.count.lease; h.helped > 0 && k != nil && h.count.number == h.count.limit.number(h.window) {
+		k.Give(h.helped)
+		k.line.Give(h.tokens)
+	}
+	h.helped = 0
+}
+
+// next sends the hits that wait on the count.
+func (l *Limiter) next(c *count) {
+	defer l.inside.Leave()
+	c.gather()
+	d, by := c.together()
+	if len(d.hits) == 0 {
+		return
+	}
+	ctx := l.budgets.Begin(l.life, by)
+	defer l.budgets.End(ctx)
+	l.deliver(ctx, []delivery{d})
+	l.heard(&d)
+}
+
+// gather lets others run while hits on the key keep coming: callers that were just told have more.
+func (c *count) gather() {
+	for seen, i := -1, 0; i < mostYields; i++ {
+		c.mu.Lock()
+		n := len(c.waiting)
+		c.mu.Unlock()
+		if n == seen {
+			return
+		}
+		seen = n
+		runtime.Gosched()
+	}
+}
+
+// together takes hits that wait and can travel as one: of one kind and one window, and as many as fit by the
+// server's last word, or the first one. by is the latest of their deadlines.
+func (c *count) together() (d delivery, by time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d.count, d.asked = c, time.Now()
+	var sum int64
+	c.waiting = slices.DeleteFunc(c.waiting, func(h *hit) bool {
+		if h.state == left {
+			return true
+		}
+		if len(d.hits) > 0 {
+			first := d.hits[0]
+			room := c.limit.room(&c.word, h.window, d.asked)
+			switch {
+			case h.kind != first.kind, h.window.Number != first.window.Number:
+				return false
+			case h.kind == kindTake && plus(sum, h.asks()) > room, h.kind == kindReturn && c.limit.rule.Algorithm == TokenBucket:
+				return false
+			}
+		}
+		h.state, sum = travels, plus(sum, h.asks())
+		d.hits = append(d.hits, h)
+		if h.batch.by.After(by) {
+			by = h.batch.by
+		}
+		return true
+	})
+	if c.asked = d.asked; len(d.hits) == 0 {
+		c.asked = time.Time{}
+	}
+	return d, by
+}

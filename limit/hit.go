@@ -1,0 +1,168 @@
+package limit
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/limit/internal/bucket"
+	"github.com/redislanes/redislanes/limit/internal/lease"
+	"github.com/redislanes/redislanes/limit/internal/window"
+)
+
+// A kind is what a hit asks for.
+type kind uint8
+
+const (
+	kindTake   kind = iota // its hits, all or none
+	kindCharge             // its hits, also beyond the limit
+	kindReturn             // that its hits are given back
+	kindLook               // how many hits there are
+)
+
+// A hit is what a call asks about one count: requests for the same hits of one key are one.
+type hit struct {
+	kind   kind
+	count  *count
+	window window.Window
+	cost   int64
+	last   bool         // it is asked about after the others of its call
+	from   bucket.Start // where the tokens of a bucket begin that are given back, or were taken
+	lease  *keyLease    // of a refill
+	resets int          // of a refill: those of its count before
+	wait   bool         // a refill that may wait for the next look at the leases
+	batch  *batch
+
+	// The count's lock guards what follows, until the hit has ended.
+	state   state
+	sent    int64 // of its cost, that the delivery asks for
+	helped  int64 // of its cost, that the lease has given
+	tokens  lease.Stretch
+	applied bool
+	word    word  // what the server has said: without the hits if it has denied them
+	behind  int64 // hits that were counted behind these, in one delivery with them
+	leased  int64 // hits that the lease had then
+	err     error
+}
+
+// A state is how far a hit is.
+type state uint8
+
+const (
+	waits state = iota
+	travels
+	left // its caller has gone
+	ended
+)
+
+// asks returns how many hits the server is asked for.
+func (h *hit) asks() int64 { return h.cost - h.helped }
+
+// A batch is hits that one goroutine asks about. Those on keys that nobody asks about travel in its
+// pipeline; the others wait for their turn.
+type batch struct {
+	limiter *Limiter
+	hits    []hit
+	led     []delivery
+	by      time.Time // when it gives up
+
+	pending atomic.Int32 // hits that have not ended, and one until the goroutine waits
+	done    chan struct{}
+	left    bool // it has left before all had ended: deliveries may point to its hits
+}
+
+// ask has the servers decide about the hits, the last ones or the others, by the batch's deadline. It reports
+// whether there are any.
+func (b *batch) ask(ctx context.Context, last bool) bool {
+	l, n := b.limiter, 0
+	b.pending.Store(1)
+	b.led = b.led[:0]
+	for i := range b.hits {
+		h := &b.hits[i]
+		if h.last != last {
+			continue
+		}
+		n++
+		b.pending.Add(1)
+		if h.batch = b; h.count.join(h) {
+			b.led = append(b.led, delivery{count: h.count, one: [1]*hit{h}})
+		}
+	}
+	if n == 0 {
+		return false
+	}
+	for i := range b.led {
+		b.led[i].hits = b.led[i].one[:]
+	}
+	if len(b.led) > 0 {
+		l.deliver(ctx, b.led)
+		for i := range b.led {
+			l.heard(&b.led[i])
+		}
+	}
+	if b.pending.Add(-1) > 0 {
+		b.wait(ctx, last)
+	}
+	return true
+}
+
+// wait waits for hits that others deliver.
+func (b *batch) wait(ctx context.Context, last bool) {
+	own, outer := deadline.Channels(ctx)
+	select {
+	case <-b.done:
+		return
+	case <-own:
+	case <-outer:
+	}
+	for i := range b.hits {
+		if h := &b.hits[i]; h.last == last {
+			b.left = h.leave(ctx.Err()) || b.left
+		}
+	}
+	if !b.left {
+		<-b.done // all have ended meanwhile
+	}
+}
+
+// join has the hit wait for its turn. It reports whether that is now: nobody waits for a delivery that has been
+// under way for lateAfter, since it may be on a silent connection.
+func (c *count) join(h *hit) (leads bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if !c.asked.IsZero() && now.Sub(c.asked) < lateAfter {
+		c.waiting = append(c.waiting, h)
+		return false
+	}
+	c.asked, h.state = now, travels
+	return true
+}
+
+// end notes that the hit is decided. The count is locked.
+func (h *hit) end() {
+	h.state = ended
+	if b := h.batch; b.pending.Add(-1) == 0 {
+		b.done <- struct{}{}
+	}
+}
+
+// leave ends a hit whose caller leaves. It reports whether the hit had not ended.
+func (h *hit) leave(cause error) bool {
+	c := h.count
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch h.state {
+	case ended:
+		return false
+	case waits:
+		h.err = wire.NotSent("", cause)
+	default:
+		h.err = wire.Unknown("", cause)
+	}
+	h.giveHelpBack()
+	h.state = left
+	return true
+}
