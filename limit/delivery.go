@@ -91,15 +91,24 @@ func (l *Limiter) now() string {
 	return l.clock()
 }
 
-// mode returns what the bucket's script is to do.
+// mode returns what the bucket's script is to do. Hits of a lease are used later.
 func (d *delivery) mode() bucket.Mode {
-	mode := [...]bucket.Mode{kindTake: bucket.Take, kindCharge: bucket.Charge, kindReturn: bucket.Return, kindLook: bucket.Look}[d.hits[0].kind]
-	for _, h := range d.hits {
-		if h.lease != nil {
-			mode = bucket.Lease
+	leases := slices.ContainsFunc(d.hits, func(h *hit) bool { return h.lease != nil })
+	switch d.hits[0].kind {
+	case kindCharge:
+		return bucket.Charge
+	case kindLook:
+		return bucket.Look
+	case kindReturn:
+		if leases {
+			return bucket.Unlease
 		}
+		return bucket.Return
 	}
-	return mode
+	if leases {
+		return bucket.Lease
+	}
+	return bucket.Take
 }
 
 func (d *delivery) appendTo(l *Limiter, p *pipeline.Pipeline) {

@@ -183,7 +183,7 @@ func (c *count) returns(k *keyLease, w window.Window, n int64) (back []hit) {
 		return []hit{{kind: kindReturn, count: c, window: w, cost: n}}
 	}
 	for _, s := range k.line.Drop(n) {
-		back = append(back, hit{kind: kindReturn, count: c, window: w, cost: s.N, from: s.From})
+		back = append(back, hit{kind: kindReturn, count: c, window: w, cost: s.N, from: s.From, lease: k})
 	}
 	return back
 }

@@ -63,7 +63,7 @@ func (l *Limiter) filled(h *hit) {
 	case c.number != c.limit.number(h.window) || h.resets != c.resets:
 		unused = h.cost
 	case k != c.lease:
-		back = []hit{{kind: kindReturn, count: c, window: h.window, cost: h.cost, from: h.from}}
+		back = []hit{{kind: kindReturn, count: c, window: h.window, cost: h.cost, from: h.from, lease: k}}
 	default:
 		k.Filled(h.cost)
 		if k.line != nil {
