@@ -237,14 +237,15 @@ func (h *hit) giveHelpBack() {
 func (l *Limiter) next(c *count) {
 	defer l.inside.Leave()
 	c.gather()
-	d, by := c.together()
-	if len(d.hits) == 0 {
+	var one [1]delivery
+	by := c.together(&one[0])
+	if by.IsZero() {
 		return
 	}
 	ctx := l.budgets.Begin(l.life, by)
 	defer l.budgets.End(ctx)
-	l.deliver(ctx, []delivery{d})
-	l.heard(&d)
+	l.deliver(ctx, one[:])
+	l.heard(&one[0])
 }
 
 // gather lets others run while hits on the key keep coming: callers that were just told have more.
@@ -262,8 +263,8 @@ func (c *count) gather() {
 }
 
 // together takes hits that wait and can travel as one: of one kind and one window, and as many as fit by the
-// server's last word, or the first one. by is the latest of their deadlines.
-func (c *count) together() (d delivery, by time.Time) {
+// server's last word, or the first one. by is the latest of their deadlines; zero if no hit waits.
+func (c *count) together(d *delivery) (by time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d.count, d.asked = c, time.Now()
@@ -292,5 +293,5 @@ func (c *count) together() (d delivery, by time.Time) {
 	if c.asked = d.asked; len(d.hits) == 0 {
 		c.asked = time.Time{}
 	}
-	return d, by
+	return by
 }
