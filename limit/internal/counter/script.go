@@ -41,7 +41,7 @@ local used = math.min(math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)), 2^
 if used < tonumber(ARGV[1]) then
   return {used, 0}
 end
-return {redis.call("INCRBY", KEYS[1], "-" .. ARGV[1]), 1}
+return {math.min(redis.call("INCRBY", KEYS[1], "-" .. ARGV[1]), 2^62), 1}
 `
 
 var (
