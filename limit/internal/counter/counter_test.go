@@ -50,6 +50,7 @@ var scenes = []scene{
 	{name: "doubt", take: doubtful(known(fixed("k", 2, 100), 30, 0)), there: 31, rounds: 1, applied: true, total: 33, ran: "evalsha 1, get 1, incrby 1, pttl 1", increx: "increx 1"},
 	{name: "doubt, not known", take: doubtful(fixed("k", 2, 100)), there: 31, rounds: 2, applied: true, total: 33, ran: "evalsha 1, get 1, incrby 1, pttl 1, set 1", increx: "increx 1", trips: 1},
 	{name: "a huge value", take: fixed("k", 1, 10), there: math.MaxInt64, rounds: 1, total: 1 << 62, ran: "set 1", increx: "increx 1"},
+	{name: "far, and INCRBY would overflow", take: known(fixed("k", 1, 100), 1, 0), there: math.MaxInt64, rounds: 2, total: 1 << 62, ran: "evalsha 1, get 1, incrby 1", increx: "increx 1", trips: 1},
 	{name: "a negative value", take: fixed("k", 2, 10), there: -5, rounds: 2, applied: true, total: 2, ran: "evalsha 1, get 1, incrby 1, pttl 1, set 1", increx: "increx 1", trips: 1},
 	{name: "sliding, first hit", take: sliding("k", 1, 10), before: 18, rounds: 1, applied: true, total: 1, ran: "get 1, set 1", increx: "get 1, increx 1"},
 	{name: "sliding, first hit does not fit", take: sliding("k", 1, 10), before: 20, rounds: 2, total: 0, ran: "evalsha 1, get 2, incrby 1, set 1", increx: "get 1, increx 2"},
@@ -68,6 +69,18 @@ var scenes = []scene{
 	{name: "a return to nothing", take: fixed("k", -8, 100), rounds: 1, ran: "evalsha 1, get 1", increx: "increx 1"},
 }
 
+// set gives the keys what the scene begins with.
+func (c *scene) set(r *rig) {
+	r.cmd("DEL", "k")
+	r.cmd("DEL", "{k}before")
+	if c.there != nil {
+		r.cmd("SET", "k", c.there, "EX", 5000)
+	}
+	if c.before != nil {
+		r.cmd("SET", "{k}before", c.before, "EX", 5000)
+	}
+}
+
 // TestScenes: outcomes and commands, of a limiter that knows what the server has.
 func TestScenes(t *testing.T) {
 	t.Parallel()
@@ -76,14 +89,7 @@ func TestScenes(t *testing.T) {
 		first := fixed("first", 1, 1)
 		r.take(&s, &first)
 		for _, c := range scenes {
-			r.cmd("DEL", "k")
-			r.cmd("DEL", "{k}before")
-			if c.there != nil {
-				r.cmd("SET", "k", c.there, "EX", 5000)
-			}
-			if c.before != nil {
-				r.cmd("SET", "{k}before", c.before, "EX", 5000)
-			}
+			c.set(r)
 			_ = r.ran()
 			take := c.take
 			rounds := r.take(&s, &take)

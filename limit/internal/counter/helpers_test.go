@@ -33,6 +33,7 @@ func onServers(t *testing.T, test func(t *testing.T, r *rig)) {
 type rig struct {
 	t      *testing.T
 	client *cluster.Client
+	addr   string
 	has    bool // INCREX
 	old    bool // SET refuses NX with GET
 }
@@ -43,7 +44,7 @@ func startRig(t *testing.T, binary string) *rig {
 	client, err := cluster.Config{}.New(t.Context(), server.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	r := &rig{t: t, client: client}
+	r := &rig{t: t, client: client, addr: server.Addrs()[0]}
 	r.has = client.Cmd(t.Context(), "INCREX", "none", "UBOUND", 0).Err() == nil
 	r.old = client.Cmd(t.Context(), "SET", "none", 1, "EX", 1, "NX", "GET").Err() != nil
 	r.cmd("DEL", "none")
