@@ -1,12 +1,16 @@
 package limit
 
 import (
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit/internal/lease"
+	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
 // limiterAt returns a limiter with a client of its own.
@@ -27,3 +31,52 @@ func limiterAt(t *testing.T, of cluster.Config, c Config, addrs []string) *Limit
 var patient = Config{Budget: 10 * time.Second}
 
 const soonEnough, often = 20 * time.Second, 5 * time.Millisecond // for require.Eventually
+
+// atWindow sleeps until a window of the length begins.
+func atWindow(length time.Duration) { time.Sleep(window.At(time.Now(), length).Left()) }
+
+// warm hits the key until its lease decides.
+func warm(t *testing.T, l *Limiter, q Request) (used int64) {
+	t.Helper()
+	for range 200 {
+		r := l.Allow(t.Context(), q)
+		require.NoError(t, r.Err)
+		require.True(t, r.Allowed)
+		used += max(1, q.Cost)
+		if time.Sleep(250 * time.Microsecond); r.Leased && used > 60 {
+			time.Sleep(lease.Tick + 2*time.Millisecond) // a refill may wait, or be under way
+			return used
+		}
+	}
+	t.Fatal("no lease decides")
+	return 0
+}
+
+// A ledger is an observer that adds up hits.
+type ledger struct {
+	mu   sync.Mutex
+	hits [5]int64
+}
+
+// The elements of a ledger's sums.
+const (
+	sumCounted = iota
+	sumReturned
+	sumLost
+	sumLeased
+	sumUnused
+)
+
+func (*ledger) Decided(time.Duration, []Request, Result) {}
+
+func (l *ledger) Hits(_ *Limit, what string, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hits[slices.Index([]string{hitsCounted, hitsReturned, hitsLost, hitsLeased, hitsUnused}, what)] += n
+}
+
+func (l *ledger) sums() [5]int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hits
+}
