@@ -25,8 +25,9 @@ type count struct {
 	asked        time.Time // when the delivery left that is under way; zero: none is
 	late         bool      // a look is under way for callers that have left
 
-	rate  rate
-	lease *keyLease
+	rate    rate
+	lease   *keyLease
+	waiters *queue // of Wait
 }
 
 // A word is what a server has said about a key.

@@ -90,6 +90,9 @@ const (
 	// seenAtOnce is about how many leases one look at the leases sees.
 	seenAtOnce = 1024
 
+	// mostWaiting is how many callers of Wait may wait for a key.
+	mostWaiting = 10_000
+
 	// mostRules is how many rules of requests are remembered.
 	mostRules = 10_000
 

@@ -1,0 +1,241 @@
+package limit
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A queue is the callers of Wait on one key, in their order. A goroutine serves them while there are any.
+type queue struct {
+	limiter *Limiter
+	count   *count
+
+	mu      sync.Mutex
+	waiting []*waiter
+	serving bool
+}
+
+// queue returns the queue of the count.
+func (c *count) queue(l *Limiter) *queue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiters == nil {
+		c.waiters = &queue{limiter: l, count: c}
+	}
+	return c.waiters
+}
+
+// join has a caller wait.
+func (q *queue) join(w *waiter) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= mostWaiting {
+		return ErrQueueFull
+	}
+	if after := q.after(w); !w.until.IsZero() && time.Until(w.until) < after {
+		return &WaitError{After: after}
+	}
+	q.waiting = append(q.waiting, w)
+	if !q.serving {
+		q.serving = true
+		q.limiter.inside.Stay()
+		go q.serve()
+	}
+	return nil
+}
+
+// leave takes a caller out of the queue, and reports whether it waited still.
+func (q *queue) leave(w *waiter) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, w)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// after returns how long the caller would wait, as far as is known: at least as long as those before it.
+func (q *queue) after(w *waiter) time.Duration {
+	ahead := w.cost
+	for _, other := range q.waiting {
+		ahead += other.cost
+	}
+	c, of := q.count, q.count.limit
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := of.windowAt(q.limiter.servers.at(now))
+	if c.word.at.IsZero() || c.number != of.number(at) {
+		return 0
+	}
+	if of.rule.Algorithm == TokenBucket {
+		return of.bucket.RetryAfter(c.word.full-now.Sub(c.word.at), ahead)
+	}
+	if c.free(&c.word, at, now) >= ahead {
+		return 0
+	}
+	return of.retry(&c.word, at, now, w.cost)
+}
+
+// serve takes hits for those that wait, until nobody does.
+func (q *queue) serve() {
+	defer q.limiter.inside.Leave()
+	serve := q.inWindow
+	if q.count.limit.rule.Algorithm == TokenBucket {
+		serve = q.ahead
+	}
+	for n := q.wanted(math.MaxInt64); n > 0; n = q.wanted(math.MaxInt64) {
+		if err := serve(n); err != nil {
+			q.fail(err)
+		}
+	}
+}
+
+// wanted returns how many hits those that wait need, the first of them and as many others as the limit and most
+// allow. If nobody waits, the goroutine ends.
+func (q *queue) wanted(most int64) (n int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	most = min(most, q.count.limit.rule.burst())
+	for _, w := range q.waiting {
+		if n > 0 && n+w.cost > most {
+			break
+		}
+		n += w.cost
+	}
+	q.serving = n > 0
+	return n
+}
+
+// ahead takes tokens of a bucket for those that wait, and hands them out as they flow in. The next ones are taken
+// when these are gone: so many travel together, and processes take turns. Times are measured from the reply, which
+// is too late rather than too early.
+func (q *queue) ahead(n int64) error {
+	h := q.ask(kindCharge, n)
+	if h.err != nil {
+		return h.err
+	}
+	of, began := &q.count.limit.bucket, time.Now()
+	for given := int64(0); given < n; {
+		w := q.first()
+		if w == nil || given+w.cost > n {
+			q.giveBack(h, n-given, given)
+			return nil
+		}
+		at := began.Add(of.RetryAfter(h.word.full-of.Flow(h.behind+n-given-w.cost), 0))
+		switch late := !w.until.IsZero() && at.After(w.until); {
+		case late && q.leave(w):
+			w.granted <- &WaitError{After: time.Until(at)}
+		case !late && !q.limiter.sleep(time.Until(at)):
+			return errClosed
+		case !late && q.leave(w):
+			given += w.cost
+			w.granted <- nil
+		}
+	}
+	return nil
+}
+
+// inWindow takes hits of a window for those that wait. If not even the first one fits, it waits until that may.
+func (q *queue) inWindow(n int64) error {
+	h := q.ask(kindTake, n)
+	of := q.count.limit
+	if h.err == nil && !h.applied {
+		room := of.room(&h.word, h.window, h.word.at)
+		first := q.first()
+		if first != nil && room < first.cost {
+			return q.pause(of.retry(&h.word, h.window, time.Now(), first.cost))
+		}
+		n = q.wanted(room)
+		h = q.ask(kindTake, n)
+	}
+	if h.err != nil || !h.applied {
+		return h.err
+	}
+	for w := q.first(); w != nil && w.cost <= n; w = q.first() {
+		if q.leave(w) {
+			n -= w.cost
+			w.granted <- nil
+		}
+	}
+	q.giveBack(h, n, 0)
+	return nil
+}
+
+// pause waits. Callers that cannot wait for so long leave at once.
+func (q *queue) pause(t time.Duration) error {
+	at := time.Now().Add(t)
+	q.mu.Lock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(w *waiter) bool {
+		late := !w.until.IsZero() && at.After(w.until)
+		if late {
+			w.granted <- &WaitError{After: t}
+		}
+		return late
+	})
+	q.mu.Unlock()
+	if !q.limiter.sleep(t) {
+		return errClosed
+	}
+	return nil
+}
+
+func (q *queue) first() *waiter {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		return nil
+	}
+	return q.waiting[0]
+}
+
+// fail ends the wait of all.
+func (q *queue) fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, w := range q.waiting {
+		w.granted <- err
+	}
+	q.waiting = nil
+}
+
+// ask asks Redis for hits.
+func (q *queue) ask(k kind, n int64) *hit {
+	l := q.limiter
+	w := q.count.limit.windowAt(l.servers.at(time.Now()))
+	q.count.mu.Lock()
+	q.count.roll(w, time.Since(l.counts.epoch))
+	q.count.mu.Unlock()
+	b := l.newBatch([]hit{{kind: k, count: q.count, window: w, cost: n}}, time.Now().Add(returnTime))
+	ctx, cancel := context.WithDeadline(l.life, b.by)
+	defer cancel()
+	b.ask(ctx, false)
+	if h := &b.hits[0]; h.err == nil && (h.applied || k == kindCharge) {
+		l.tell(q.count.limit, hitsCounted, n)
+	}
+	return &b.hits[0]
+}
+
+// giveBack gives back hits that nobody waits for any more, behind the first ones.
+func (q *queue) giveBack(h *hit, n, behind int64) {
+	if n > 0 {
+		from := q.count.limit.bucket.After(h.from, behind)
+		q.limiter.background([]hit{{kind: kindReturn, count: q.count, window: h.window, cost: n, from: from}}, q.limiter.returned)
+	}
+}
+
+// sleep waits, and reports whether the limiter is still open.
+func (l *Limiter) sleep(t time.Duration) bool {
+	timer := time.NewTimer(max(0, t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.closing:
+		return false
+	}
+}

@@ -1,0 +1,108 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+// TestWaitSharesABucket: eight limiters with 25 callers each use a bucket of 100 tokens a second: no span of time
+// has more, hardly a token is lost, nobody waits for much longer than the others, and a command is for many.
+func TestWaitSharesABucket(t *testing.T) {
+	const limiters, callers, quota, lasts = 8, 25, 100, 6 * time.Second
+	const late = 100 * time.Millisecond // a goroutine may run so late
+	addrs := servers.StartCluster(t, servers.Options{Primaries: 1}).Addrs()
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	defer cancel()
+	var mu sync.Mutex
+	var granted []time.Time
+	var longest time.Duration
+	var wg sync.WaitGroup
+	count := new(takes)
+	began := time.Now()
+	for range limiters {
+		l := limiterAt(t, cluster.Config{}, Config{Prefix: t.Name(), Budget: 10 * time.Second, Observer: count}, addrs)
+		of, err := Rule{Name: "w", Quota: quota, Burst: 5, Window: time.Second, Algorithm: TokenBucket}.New(l)
+		require.NoError(t, err)
+		for range callers {
+			wg.Go(func() {
+				for {
+					asked := time.Now()
+					if l.Wait(ctx, Request{Limit: of, Key: "k"}) != nil {
+						return
+					}
+					mu.Lock()
+					granted, longest = append(granted, time.Now()), max(longest, time.Since(asked))
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	slices.SortFunc(granted, time.Time.Compare)
+	for i := range granted {
+		for j := i; j < len(granted); j += 17 {
+			require.LessOrEqual(t, float64(j-i+1), 5+quota*(granted[j].Sub(granted[i])+late).Seconds(), "from %v to %v", granted[i].Sub(began), granted[j].Sub(began))
+		}
+	}
+	t.Logf("%d granted, longest wait %v, %d commands", len(granted), longest, count.Load())
+	ideal := time.Duration(limiters*callers) * time.Second / quota
+	require.Greater(t, float64(len(granted)), 0.99*quota*lasts.Seconds()-limiters)
+	require.Less(t, longest, ideal*12/10)
+	require.LessOrEqual(t, count.Load(), int64(len(granted))/20)
+}
+
+// takes counts how often hits were counted.
+type takes struct{ atomic.Int64 }
+
+func (*takes) Decided(time.Duration, []Request, Result) {}
+
+func (c *takes) Hits(_ *Limit, what string, _ int64) {
+	if what == hitsCounted {
+		c.Add(1)
+	}
+}
+
+// TestWaitSaysHowLong: a wait that cannot end in time fails at once.
+func TestWaitSaysHowLong(t *testing.T) {
+	l := limiterAt(t, cluster.Config{}, patient, servers.StartCluster(t, servers.Options{Primaries: 1}).Addrs())
+	for _, a := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		of, err := Rule{Name: "w", Quota: 2, Window: time.Hour, Algorithm: a}.New(l)
+		require.NoError(t, err)
+		require.NoError(t, l.Wait(t.Context(), Request{Limit: of, Key: a.String(), Cost: 2}))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		err = l.Wait(ctx, Request{Limit: of, Key: a.String()})
+		var late *WaitError
+		require.ErrorAs(t, err, &late)
+		require.Greater(t, late.After, 20*time.Second)
+		require.NoError(t, ctx.Err())
+		require.EqualValues(t, 0, l.Allow(t.Context(), Request{Limit: of, Key: a.String(), Look: true}).Remaining, "nothing was given back that was not taken")
+	}
+}
+
+// TestWaitEnds: with the context, and with the limiter.
+func TestWaitEnds(t *testing.T) {
+	l := limiterAt(t, cluster.Config{}, patient, servers.StartCluster(t, servers.Options{Primaries: 1}).Addrs())
+	of, err := Rule{Name: "w", Quota: 1, Window: time.Hour}.New(l)
+	require.NoError(t, err)
+	require.NoError(t, l.Wait(t.Context(), Request{Limit: of, Key: "k"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- l.Wait(ctx, Request{Limit: of, Key: "k"}) }()
+	go func() { ended <- l.Wait(t.Context(), Request{Limit: of, Key: "k"}) }()
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, <-ended, errClosed)
+	require.True(t, errors.Is(l.Wait(t.Context(), Request{Limit: of, Key: "k"}), errClosed))
+}
