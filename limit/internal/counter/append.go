@@ -33,8 +33,10 @@ func (s *Server) Append(p *pipeline.Pipeline, t *Take) {
 	case script:
 		t.appendScript(p)
 	case back:
+		t.appendBefore(p)
 		t.main = p.Cmd("INCREX", t.Key, "BYINT", -t.hits(), "LBOUND", 0)
 	case backBy:
+		t.appendBefore(p) // a command behind the script would have it sent by EVAL
 		t.main = p.Eval(backScript, []string{t.Key}, strconv.FormatInt(t.hits(), 10)).Fast()
 	}
 	if t.created {

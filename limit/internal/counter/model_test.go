@@ -36,9 +36,9 @@ type proc struct {
 // and an end.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	seeds := 25
+	seeds := 16
 	if testing.Short() {
-		seeds = 8
+		seeds = 6
 	}
 	onServers(t, func(t *testing.T, r *rig) { runModel(t, r, seeds) })
 }

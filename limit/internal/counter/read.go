@@ -152,7 +152,11 @@ func (s *Server) readBack(t *Take, at step) {
 		return
 	}
 	if err == nil {
-		t.hear(numbers[0], t.UsedBefore)
+		before, failed := t.totalBefore()
+		if failed != nil {
+			before = t.UsedBefore
+		}
+		t.hear(numbers[0], before)
 	}
 	switch {
 	case t.N < 0 && err != nil:

@@ -28,7 +28,7 @@ if not old then
   call("SET", KEYS[1], ARGV[1], "EX", ARGV[3])
   return {tonumber(ARGV[1]), 1, before}
 end
-used = call("INCRBY", KEYS[1], ARGV[1])
+used = math.min(call("INCRBY", KEYS[1], ARGV[1]), 2^62)
 if ARGV[4] ~= "" and call("PTTL", KEYS[1]) < 0 then
   call("EXPIRE", KEYS[1], ARGV[3])
 end

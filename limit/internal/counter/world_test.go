@@ -20,7 +20,7 @@ func TestEmulated(t *testing.T) {
 	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
-	runModel(t, &rig{t: t, client: client}, 10)
+	runModel(t, &rig{t: t, client: client}, 6)
 }
 
 // TestSimulated: so do the simulator's.
@@ -36,6 +36,6 @@ func TestSimulated(t *testing.T) {
 		client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: net.Dialer("client")}, RefreshEvery: -1}.New(t.Context(), []string{servers.Nodes()[0].Addr()})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, client.Close()) }()
-		runModel(t, &rig{t: t, client: client}, 10)
+		runModel(t, &rig{t: t, client: client}, 6)
 	})
 }
