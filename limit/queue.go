@@ -95,12 +95,14 @@ func (q *queue) serve() {
 	}
 }
 
-// wanted returns how many hits those that wait need, the first of them and as many others as the limit and most
-// allow. If nobody waits, the goroutine ends.
+// wanted returns how many hits those that wait need: of a bucket all of them, of a window the first one and as
+// many others as the limit and most allow. If nobody waits, the goroutine ends.
 func (q *queue) wanted(most int64) (n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	most = min(most, q.count.limit.rule.burst())
+	if rule := &q.count.limit.rule; rule.Algorithm != TokenBucket {
+		most = min(most, rule.Quota)
+	}
 	for _, w := range q.waiting {
 		if n > 0 && n+w.cost > most {
 			break
