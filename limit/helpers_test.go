@@ -2,10 +2,12 @@ package limit
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -79,4 +81,11 @@ func (l *ledger) sums() [5]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hits
+}
+
+// set sets what is counted on the key in the window of now.
+func (l *Limiter) set(t *testing.T, of *Limit, key string, n int64) {
+	t.Helper()
+	name, _ := of.names(of.number(of.windowAt(time.Now())), key)
+	require.NoError(t, l.client.Do(t.Context(), radix.Cmd(nil, "SET", name, strconv.FormatInt(n, 10))))
 }
