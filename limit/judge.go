@@ -72,6 +72,9 @@ func (a *ask) without(l *Limiter, d *Decision, err error, now time.Time) {
 	d.Err, d.Allowed = err, !rule.FailClosed
 	if l.local != nil {
 		a.local = l.local.take(rule, c.key, a.cost, time.Now())
-		d.Allowed = a.local != nil
+		if d.Allowed = a.local != nil; d.Allowed && a.kind == kindLook {
+			l.local.give(a.local, rule, a.cost)
+			a.local = nil
+		}
 	}
 }
