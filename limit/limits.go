@@ -32,6 +32,10 @@ const (
 	// not, the hits stay counted.
 	returnTime = 10 * time.Second
 
+	// lull is how long Wait waits at most before it asks for the next callers: those that were just let go may
+	// come again.
+	lull = 10 * time.Millisecond
+
 	// lastsLong is how long the hits of a refill last that may wait for others, at least. When a
 	// key that is hit one by one asks for them, it still has a quarter of a lease, which is
 	// enough for two ticks.

@@ -92,6 +92,7 @@ func (q *queue) serve() {
 		if err := serve(n); err != nil {
 			q.fail(err)
 		}
+		q.limiter.sleep(min(lull, q.count.limit.bucket.Flow(q.count.limit.rule.burst())/4))
 	}
 }
 
