@@ -154,6 +154,9 @@ func (l *Limiter) heard(d *delivery) {
 	defer c.mu.Unlock()
 	if d.number == c.number && d.resets == c.resets {
 		c.learn(&x, err)
+		if err == nil {
+			d.deny(&x)
+		}
 	}
 	var again []*hit
 	sum := int64(0) // of the hits so far
@@ -170,7 +173,7 @@ func (l *Limiter) heard(d *delivery) {
 			h.from = c.limit.bucket.After(d.draw.Began, before)
 			h.applied, h.behind = applied, d.n-sum
 			h.decided(&x)
-		case h.mayFit(d, &x):
+		case h.mayFit(&x, len(d.hits) == 1):
 			h.state = waits
 			again = append(again, h)
 		default:
@@ -184,6 +187,18 @@ func (l *Limiter) heard(d *delivery) {
 		l.inside.Stay()
 		go l.next(c)
 	}
+}
+
+// deny ends the hits that have waited because they do not fit, if the server says so. The count is locked.
+func (d *delivery) deny(x *word) {
+	c := d.count
+	c.waiting = slices.DeleteFunc(c.waiting, func(h *hit) bool {
+		over := h.missed && h.state == waits && h.window.Number == d.hits[0].window.Number && !h.mayFit(x, false)
+		if over {
+			h.decided(x)
+		}
+		return over
+	})
 }
 
 // decided ends a hit that the server's word decides. The count is locked.
@@ -205,13 +220,13 @@ func (c *count) learn(x *word, err error) {
 	}
 }
 
-// mayFit reports whether the hit, which was denied, may fit in the next delivery: without the others, or with
-// what the lease gives. If the lease gives all, it is allowed. The count is locked.
-func (h *hit) mayFit(d *delivery, x *word) bool {
+// mayFit reports whether the hit may fit in the next delivery, if it was not asked about alone, or with what the
+// lease gives. If the lease gives all, it is allowed. The count is locked.
+func (h *hit) mayFit(x *word, alone bool) bool {
 	c := h.count
 	room := max(0, c.limit.room(x, h.window, x.at))
 	if h.asks() <= room {
-		return len(d.hits) > 1
+		return !alone
 	}
 	h.giveHelpBack()
 	missing := h.cost - room
@@ -279,7 +294,10 @@ func (c *count) together(d *delivery) (by time.Time) {
 			switch {
 			case h.kind != first.kind, h.window.Number != first.window.Number:
 				return false
-			case h.kind == kindTake && plus(sum, h.asks()) > room, h.kind == kindReturn && c.limit.rule.Algorithm == TokenBucket:
+			case h.kind == kindTake && plus(sum, h.asks()) > room:
+				h.missed = true
+				return false
+			case h.kind == kindReturn && c.limit.rule.Algorithm == TokenBucket:
 				return false
 			}
 		}

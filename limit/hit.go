@@ -40,6 +40,7 @@ type hit struct {
 	sent    int64 // of its cost, that the delivery asks for
 	helped  int64 // of its cost, that the lease has given
 	tokens  lease.Stretch
+	missed  bool // a delivery has left without it, since it does not fit by the last word
 	applied bool
 	word    word  // what the server has said: without the hits if it has denied them
 	behind  int64 // hits that were counted behind these, in one delivery with them
