@@ -63,7 +63,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	}
 	for try := 1; ; try++ {
 		r.Cost = most
-		d = l.allowed(ctx, time.Now(), began, []Request{r}).Decision
+		d = l.allowed(ctx, time.Now(), began, []Request{r}).Each()[0]
 		switch {
 		case d.Allowed && d.Err != nil && l.local != nil:
 			return l.local.keepShare(of, r.Key, most), d

@@ -89,3 +89,14 @@ func (l *Limiter) set(t *testing.T, of *Limit, key string, n int64) {
 	name, _ := of.names(of.number(of.windowAt(time.Now())), key)
 	require.NoError(t, l.client.Do(t.Context(), radix.Cmd(nil, "SET", name, strconv.FormatInt(n, 10))))
 }
+
+// left returns how many hits of the key the limiter has leased.
+func (l *Limiter) left(of *Limit, key string) int64 {
+	c := l.counts.of(of, key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lease == nil {
+		return 0
+	}
+	return c.lease.Left()
+}
