@@ -7,6 +7,14 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
+// Settings returns the rule that the request asks about: that of its Limit or, without one, its Rule.
+func (r *Request) Settings() Rule {
+	if r.Limit != nil {
+		return r.Limit.Rule()
+	}
+	return r.Rule
+}
+
 // limitOf returns the limit of a request, or nil and why there is none.
 func (l *Limiter) limitOf(r *Request, d *Decision) *Limit {
 	switch {

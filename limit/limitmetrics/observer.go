@@ -85,15 +85,12 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 	if o.decisions == nil {
 		return
 	}
-	for i := range result.Each() {
+	for i, d := range result.Each() {
 		if requests[i].Look {
 			continue
 		}
-		var rule limit.Rule
-		if of := requests[i].Limit; of != nil { // else it is a mistake, of no limit
-			rule = of.Rule()
-		}
-		o.of(rule.Name).decisions[index(rule.Shadow)][result.Each()[i].Outcome()].Inc()
+		rule := requests[i].Settings() // without a name for a mistake, of no limit
+		o.of(rule.Name).decisions[index(rule.Shadow)][d.Outcome()].Inc()
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }
