@@ -26,6 +26,8 @@ type Request struct {
 	// not, the call is denied, and RetryAfter is the time until one hit may be allowed. A cost
 	// counts as 1,000,000,000,000 at most. A Look is no Charge.
 	Charge bool
+
+	reserved bool // by Reserve
 }
 
 // A Decision is the decision about a request, or about all requests of a call.

@@ -170,7 +170,9 @@ func (l *Limiter) heard(d *delivery) {
 			h.giveHelpBack()
 			h.end()
 		case applied || h.kind != kindTake:
-			h.from = c.limit.bucket.After(d.draw.Began, before)
+			if h.from = c.limit.bucket.After(d.draw.Began, before); d.draw.Mode == bucket.Lease && h.lease == nil {
+				h.from = bucket.Start{} // tokens before those of a lease cannot be given back
+			}
 			h.applied, h.behind = applied, d.n-sum
 			h.decided(&x)
 		case h.mayFit(&x, len(d.hits) == 1):

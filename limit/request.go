@@ -38,6 +38,11 @@ func (l *Limiter) limitOf(r *Request, d *Decision) *Limit {
 	return of
 }
 
+// lends reports whether a lease may decide about the request. What it has of a bucket cannot be given back.
+func (l *Limit) lends(r *Request) bool {
+	return l.leases && !(r.reserved && l.rule.Algorithm == TokenBucket)
+}
+
 func (r *Request) kind() kind {
 	switch {
 	case r.Look:
