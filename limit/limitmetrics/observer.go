@@ -97,7 +97,11 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 			continue
 		}
 		rule := requests[i].Settings() // without a name for a mistake, of no limit
-		o.of(rule.Name).decisions[index(rule.Shadow)][d.Outcome()].Inc()
+		of := o.of(rule.Name)
+		of.decisions[index(rule.Shadow)][d.Outcome()].Inc()
+		if d.Warned {
+			of.warned.Inc()
+		}
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }
