@@ -135,7 +135,7 @@ func (a *attempt) ask(asks ...Ask) {
 	x := &Allowance{Began: a.w.rec.now(), Asks: asks}
 	result := a.w.limiter.Allow(a.ctx, requests...)
 	x.Ended, x.Allowed = a.w.rec.now(), result.Allowed
-	for i, d := range result.Decisions {
+	for i, d := range result.Each() {
 		a.w.told(d.Err)
 		asks[i].Decision = d
 	}
