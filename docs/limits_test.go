@@ -3,12 +3,15 @@ package docs_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/limit/limithttp"
 	"github.com/redislanes/redislanes/limit/places"
 )
 
@@ -53,6 +56,11 @@ func hold(ctx context.Context, exports *places.Semaphore, tenant string, work fu
 	return nil
 }
 
+func problems(limiter *limit.Limiter, app http.Handler, limitsOf func(*http.Request) []limit.Request) http.Handler {
+	handler := limithttp.Config{Problems: true}.Handler(limiter, app, limitsOf)
+	return handler
+}
+
 func TestLimits(t *testing.T) {
 	client := connect(t)
 	limiter, err := limit.Config{Budget: 10 * time.Second}.New(client)
@@ -60,7 +68,7 @@ func TestLimits(t *testing.T) {
 	defer limiter.Close()
 	result, err := twoLimits(t.Context(), limiter)
 	require.NoError(t, err)
-	require.Equal(t, []int64{99, 9995}, []int64{result.Each[0].Remaining, result.Each[1].Remaining})
+	require.Equal(t, []int64{99, 9995}, []int64{result.Each()[0].Remaining, result.Each()[1].Remaining})
 
 	tokens, err := limit.Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	require.NoError(t, err)
@@ -74,4 +82,13 @@ func TestLimits(t *testing.T) {
 	first := func() { require.NoError(t, hold(t.Context(), exports, "acme", second)) }
 	require.NoError(t, hold(t.Context(), exports, "acme", first))
 	require.NoError(t, exports.Close())
+
+	none, err := limit.Rule{Name: "none", Window: time.Minute}.New(limiter)
+	require.NoError(t, err)
+	response := httptest.NewRecorder()
+	problems(limiter, http.NotFoundHandler(), func(*http.Request) []limit.Request { return []limit.Request{{Limit: none}} }).
+		ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
+	require.Equal(t, "application/problem+json", response.Header().Get("Content-Type"))
+	require.Equal(t, `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Quota Exceeded",`+
+		`"status":429,"detail":"rate limit exceeded","violated-policies":["none"]}`+"\n", response.Body.String())
 }

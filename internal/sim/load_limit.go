@@ -36,7 +36,7 @@ func (s *Settings) chooseLimits(seed uint64) {
 	s.Terms.Rules = []limit.Rule{
 		{Name: "fixed", Quota: few(), Window: window()},
 		{Name: "closed", Quota: few(), Window: window(), FailClosed: true},
-		{Name: "denied", Quota: few(), Window: window(), CountDenied: true},
+		{Name: "many", Quota: 4 * few(), Window: window()},
 		{Name: "sliding", Quota: few(), Window: window(), Algorithm: limit.SlidingWindow},
 		{Name: "bucket", Quota: few(), Window: window(), Algorithm: limit.TokenBucket, FailClosed: true},
 		{Name: "leased", Quota: 200, Window: leasedWindow},
@@ -136,7 +136,7 @@ func (a *attempt) ask(asks ...Ask) {
 	x := &Allowance{Began: a.w.rec.now(), Asks: asks}
 	result := a.w.limiter.Allow(a.ctx, requests...)
 	x.Ended, x.Allowed = a.w.rec.now(), result.Allowed
-	for i, d := range result.Each {
+	for i, d := range result.Each() {
 		a.w.told(d.Err)
 		asks[i].Decision = d
 	}

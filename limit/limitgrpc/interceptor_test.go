@@ -75,14 +75,16 @@ func (s *service) check(t *testing.T) (metadata.MD, error) {
 	return header, err
 }
 
-// watch begins a stream, and returns its first message's error.
-func (s *service) watch(t *testing.T) error {
+// watch begins a stream, and returns its header and its first message's error.
+func (s *service) watch(t *testing.T) (metadata.MD, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	stream, err := s.Watch(ctx, new(healthpb.HealthCheckRequest))
 	require.NoError(t, err)
-	_, err = stream.Recv()
-	return err
+	_, failed := stream.Recv()
+	header, err := stream.Header()
+	require.NoError(t, err)
+	return header, failed
 }
 
 // A year is the longest window, since a test must not run across the end of one.
@@ -108,8 +110,14 @@ func TestUnary(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	s := start(t, limit.Rule{Name: "one", Quota: 1, Window: year})
-	require.NoError(t, s.watch(t))
-	require.Equal(t, codes.ResourceExhausted, status.Code(s.watch(t)))
+	header, err := s.watch(t)
+	require.NoError(t, err)
+	require.Equal(t, []string{`"one";q=1;w=31622400`}, header["ratelimit-policy"])
+	header, err = s.watch(t)
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
+	require.Equal(t, []string{`"one";q=1;w=31622400`}, header["ratelimit-policy"])
+	require.Equal(t, `"one";r=0;t=`+header["retry-after"][0], header["ratelimit"][0])
+	require.Len(t, status.Convert(err).Details(), 1)
 }
 
 // TestNever: a call that can never be allowed is not told to come back.
@@ -143,5 +151,6 @@ func TestWithoutRedis(t *testing.T) {
 	require.NoError(t, s.limiter.Close())
 	_, err := s.check(t)
 	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.Equal(t, codes.Unavailable, status.Code(s.watch(t)))
+	_, err = s.watch(t)
+	require.Equal(t, codes.Unavailable, status.Code(err))
 }

@@ -3,8 +3,7 @@ package limithttp
 import (
 	"fmt"
 	"math/bits"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/redislanes/redislanes/limit"
@@ -14,34 +13,23 @@ import (
 // Fields returns the values of two fields of draft-ietf-httpapi-ratelimit-headers, version 10, for
 // requests and their result. Do not set an empty field. Shadow limits are left out.
 //
-//   - RateLimit-Policy: the quota of each limit and its window in seconds. If the window is no
-//     whole number of seconds, they are those of the next whole number.
-//   - RateLimit: what remains, and the seconds until all of it is available again, for the
-//     limits that Redis, a lease or the near cache has decided about.
+//   - RateLimit-Policy: how many hits each limit allows at once, and the seconds until all of them are
+//     allowed again: the quota and the window, or the burst of a bucket and the time in which it fills up.
+//   - RateLimit: how many hits remain, and the seconds until there are more, for the limits that Redis,
+//     a lease or the near cache has decided about. A full bucket has no seconds.
 //
-// Each limit is in a field once. If several requests ask about it, RateLimit has the fewest hits
-// remaining. Limits of one name with other quotas or windows have items of their own.
+// Seconds are rounded up. Each limit is in a field once. If several requests ask about it, RateLimit has
+// the fewest hits remaining. Limits of one name with other quotas or windows have items of their own.
 func Fields(requests []limit.Request, result limit.Result) (policy, state string) {
-	var policies, states []string
-	requests = requests[:min(len(result.Each()), len(requests))]
-	for i := range requests {
-		p := policyOf(requests[i])
-		if p == "" || slices.Contains(policies, p) {
-			continue
-		}
-		policies = append(policies, p)
-		var least *limit.Decision
-		for j := i; j < len(requests); j++ {
-			d := &result.Each()[j]
-			if known := d.Err == nil && (d.Allowed || d.ResetAfter > 0); known && policyOf(requests[j]) == p && (least == nil || d.Remaining < least.Remaining) {
-				least = d
-			}
-		}
-		if least != nil {
-			states = append(states, fmt.Sprintf(`"%s";r=%d;t=%d`, requests[i].Limit.Rule().Name, least.Remaining, seconds(least.ResetAfter)))
+	var policies, states []byte
+	for _, i := range items(requests, result) {
+		policies = i.policy.append(policies)
+		if i.known {
+			states = parameter(named(states, i.name), "r", i.remaining)
+			states = optional(states, "t", seconds(i.reset))
 		}
 	}
-	return strings.Join(policies, ", "), strings.Join(states, ", ")
+	return string(policies), string(states)
 }
 
 // PlaceFields returns the values of the same two fields for a decision of the semaphore:
@@ -57,16 +45,97 @@ func PlaceFields(s *places.Semaphore, d places.Decision) (policy, state string) 
 	return fmt.Sprintf(`"%s";q=%d;qu="concurrent-requests"`, c.Name, c.Max), state
 }
 
-// policyOf returns the limit's item of RateLimit-Policy, or "" without a limit and for one in the shadow. Its
-// name needs no escape. Windows that are no whole number of seconds are rounded up, and their quota
-// with them.
-func policyOf(r limit.Request) string {
-	rule := r.Limit.Rule()
-	if rule.Name == "" || rule.Shadow {
-		return ""
+// An item is what is known about a limit.
+type item struct {
+	policy
+	known     bool
+	remaining int64
+	reset     time.Duration
+}
+
+// items returns the limits that are not in the shadow, each once, in the order of the requests.
+func items(requests []limit.Request, result limit.Result) (all []item) {
+	at, each := make(map[policy]int), result.Each()
+	for i := range min(len(requests), len(each)) {
+		rule, d := ruleOf(&requests[i]), &each[i]
+		if rule.Name == "" || rule.Shadow {
+			continue
+		}
+		p := policyOf(&rule)
+		n, ok := at[p]
+		if !ok {
+			n = len(all)
+			at[p], all = n, append(all, item{policy: p})
+		}
+		all[n].note(&rule, d)
 	}
-	window := seconds(rule.Window)
-	hi, lo := bits.Mul64(uint64(rule.Quota), uint64(window)*uint64(time.Second))
-	quota, _ := bits.Div64(hi, lo, uint64(rule.Window))
-	return fmt.Sprintf(`"%s";q=%d;w=%d`, rule.Name, quota, window)
+	return all
+}
+
+func ruleOf(r *limit.Request) limit.Rule {
+	if r.Limit == nil {
+		return r.Rule
+	}
+	return r.Limit.Rule()
+}
+
+func (i *item) note(rule *limit.Rule, d *limit.Decision) {
+	asked := d.Err == nil && (d.Allowed || d.RetryAfter > 0 && d.RetryAfter != limit.Never)
+	if asked && (!i.known || d.Remaining < i.remaining) {
+		i.known, i.remaining, i.reset = true, d.Remaining, reset(rule, d)
+	}
+}
+
+// reset returns the time until more hits are allowed, at the latest. It is that of Retry-After if the request
+// is denied, because Retry-After should not be earlier.
+func reset(rule *limit.Rule, d *limit.Decision) time.Duration {
+	switch {
+	case d.RetryAfter > 0:
+		return d.RetryAfter
+	case rule.Algorithm == limit.SlidingWindow: // when the next window begins, hits of this one begin to go
+		return d.ResetAfter - rule.Window
+	case rule.Algorithm == limit.TokenBucket:
+		return min(d.ResetAfter, max(1, rule.Window/time.Duration(rule.Quota)))
+	}
+	return d.ResetAfter
+}
+
+// A policy is a limit as RateLimit-Policy names it.
+type policy struct {
+	name          string // needs no escape
+	quota, window int64
+}
+
+func policyOf(r *limit.Rule) policy {
+	if r.Burst == 0 {
+		return policy{r.Name, r.Quota, seconds(r.Window)}
+	}
+	hi, lo := bits.Mul64(uint64(r.Window), uint64(r.Burst))
+	fill, _ := bits.Div64(hi, lo, uint64(r.Quota))
+	return policy{r.Name, r.Burst, seconds(time.Duration(fill))}
+}
+
+// append adds the policy's item of RateLimit-Policy to a list.
+func (p policy) append(list []byte) []byte {
+	return optional(parameter(named(list, p.name), "q", p.quota), "w", p.window)
+}
+
+// named adds an item to a list.
+func named(list []byte, name string) []byte {
+	if len(list) > 0 {
+		list = append(list, ", "...)
+	}
+	return append(append(append(list, '"'), name...), '"')
+}
+
+func parameter(list []byte, name string, value int64) []byte {
+	return strconv.AppendInt(append(append(append(list, ';'), name...), '='), value, 10)
+}
+
+// optional adds a parameter that is not 0.
+func optional(list []byte, name string, value int64) []byte {
+	if value <= 0 {
+		return list
+	}
+	return parameter(list, name, value)
 }

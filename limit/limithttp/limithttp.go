@@ -21,8 +21,13 @@ import (
 //   - 500 if a limit.Request cannot be used.
 //
 // The response to a request with limits has the two fields of [Fields]. Nested handlers add theirs. A
-// request counts even if its client has gone.
+// request counts even if its client has gone. next gets the http.ResponseWriter as it is.
 func Handler(l *limit.Limiter, next http.Handler, of func(*http.Request) []limit.Request) http.Handler {
+	return Config{}.Handler(l, next, of)
+}
+
+// Handler is the function [Handler] with the settings.
+func (c Config) Handler(l *limit.Limiter, next http.Handler, of func(*http.Request) []limit.Request) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests := of(r)
 		if len(requests) == 0 {
@@ -35,11 +40,11 @@ func Handler(l *limit.Limiter, next http.Handler, of func(*http.Request) []limit
 		case result.Allowed:
 			next.ServeHTTP(w, r)
 		case result.Outcome() == "mistaken":
-			http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
+			c.fail(w, http.StatusInternalServerError, "the rate limit cannot be checked")
 		case result.Err != nil:
-			http.Error(w, "the rate limit cannot be checked now", http.StatusServiceUnavailable)
+			c.fail(w, http.StatusServiceUnavailable, "the rate limit cannot be checked now", c.denied(requests, result)...)
 		default:
-			deny(w, result.RetryAfter, "rate limit exceeded")
+			c.deny(w, result.RetryAfter, "rate limit exceeded", c.denied(requests, result)...)
 		}
 	})
 }
@@ -60,6 +65,11 @@ func Handler(l *limit.Limiter, next http.Handler, of func(*http.Request) []limit
 // Put this handler around that of a Limiter, and requests without a place are not counted. Put
 // it inside, and requests over a rate limit take no place.
 func Places(s *places.Semaphore, next http.Handler, of func(*http.Request) (key string, limited bool)) http.Handler {
+	return Config{}.Places(s, next, of)
+}
+
+// Places is the function [Places] with the settings.
+func (c Config) Places(s *places.Semaphore, next http.Handler, of func(*http.Request) (key string, limited bool)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, limited := of(r)
 		if !limited {
@@ -73,9 +83,9 @@ func Places(s *places.Semaphore, next http.Handler, of func(*http.Request) (key 
 		case d.Allowed:
 			next.ServeHTTP(w, r)
 		case d.Err != nil:
-			http.Error(w, "the concurrency limit cannot be checked now", http.StatusServiceUnavailable)
+			c.fail(w, http.StatusServiceUnavailable, "the concurrency limit cannot be checked now", s.Config().Name)
 		default:
-			deny(w, d.RetryAfter, "too many requests at a time")
+			c.deny(w, d.RetryAfter, "too many requests at a time", s.Config().Name)
 		}
 	})
 }
@@ -91,11 +101,11 @@ func addFields[Of, By any](w http.ResponseWriter, fields func(Of, By) (policy, s
 	}
 }
 
-func deny(w http.ResponseWriter, retry time.Duration, text string) {
+func (c Config) deny(w http.ResponseWriter, retry time.Duration, why string, limits ...string) {
 	if retry != limit.Never {
 		w.Header().Set("Retry-After", strconv.FormatInt(seconds(retry), 10))
 	}
-	http.Error(w, text, http.StatusTooManyRequests)
+	c.fail(w, http.StatusTooManyRequests, why, limits...)
 }
 
 // seconds returns the time in whole seconds, rounded up: a client that comes back

@@ -99,52 +99,6 @@ func TestHandler(t *testing.T) {
 	})
 }
 
-// TestPolicy: the quota is the rate, also of a bucket with a small burst and of windows that
-// are no whole number of seconds.
-func TestPolicy(t *testing.T) {
-	world(t, func(t *testing.T, _ *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
-		for want, rule := range map[string]limit.Rule{
-			`"p";q=100;w=1`:                  {Quota: 100, Burst: 10, Window: time.Second, Algorithm: limit.TokenBucket},
-			`"p";q=3000;w=1`:                 {Quota: 3000, Burst: 1, Window: time.Second, Algorithm: limit.TokenBucket},
-			`"p";q=600;w=60`:                 {Quota: 600, Burst: 5, Window: time.Minute, Algorithm: limit.TokenBucket},
-			`"p";q=70;w=1`:                   {Quota: 7, Window: 100 * time.Millisecond},
-			`"p";q=13;w=2`:                   {Quota: 10, Window: 1500 * time.Millisecond},
-			`"p";q=5;w=3600`:                 {Quota: 5, Window: time.Hour, Algorithm: limit.SlidingWindow},
-			`"p";q=0;w=1`:                    {Quota: 0, Window: time.Second},
-			`"p";q=1000000000000;w=31622400`: {Quota: 1e12, Window: 366 * 24 * time.Hour},
-		} {
-			rule.Name = "p"
-			require.Equal(t, want, policyOf(limit.Request{Limit: must(t, l, rule)}))
-		}
-	})
-}
-
-// TestFieldsOfSeveralKeys: a request that one key denies is not told what another one has.
-func TestFieldsOfSeveralKeys(t *testing.T) {
-	world(t, func(t *testing.T, _ *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
-		user := must(t, l, limit.Rule{Name: "user", Quota: 2, Window: time.Hour})
-		tried := must(t, l, limit.Rule{Name: "tried", Quota: 0, Window: time.Hour, Shadow: true})
-		bucket := must(t, l, limit.Rule{Name: "full", Quota: 5, Window: time.Hour, Algorithm: limit.TokenBucket})
-		short := must(t, l, limit.Rule{Name: "user", Quota: 10, Window: time.Minute})
-		for range 2 {
-			require.True(t, l.Allow(t.Context(), limit.Request{Limit: user, Key: "b"}).Allowed)
-		}
-		for _, c := range []struct {
-			requests      []limit.Request
-			policy, state string
-		}{
-			{[]limit.Request{{Limit: tried, Key: "a"}, {Limit: user, Key: "a"}, {Limit: user, Key: "b"}}, `"user";q=2;w=3600`, `"user";r=0;t=3580`},
-			{[]limit.Request{{Limit: short, Key: "c"}, {Limit: user, Key: "c"}}, `"user";q=10;w=60, "user";q=2;w=3600`, `"user";r=9;t=40, "user";r=1;t=3580`},
-			{[]limit.Request{{Limit: bucket, Key: "k", Look: true}}, `"full";q=5;w=3600`, `"full";r=5;t=0`},
-			{[]limit.Request{{}}, "", ""},
-		} {
-			policy, state := Fields(c.requests, l.Allow(t.Context(), c.requests...))
-			require.Equal(t, c.policy, policy)
-			require.Equal(t, c.state, state)
-		}
-	})
-}
-
 // TestNestedHandlers add their fields to each other's.
 func TestNestedHandlers(t *testing.T) {
 	world(t, func(t *testing.T, _ *sim.Cluster, _ *cluster.Client, l *limit.Limiter) {
@@ -152,7 +106,9 @@ func TestNestedHandlers(t *testing.T) {
 			made := must(t, l, limit.Rule{Name: name, Quota: n, Window: time.Hour})
 			return func(*http.Request) []limit.Request { return []limit.Request{{Limit: made, Key: "k"}} }
 		}
-		h := Handler(l, Handler(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), of("route", 100)), of("all", 3))
+		h := Handler(l, Handler(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			require.IsType(t, new(httptest.ResponseRecorder), w, "it can flush, hijack and the rest")
+		}), of("route", 100)), of("all", 3))
 		r := get(t.Context(), h, "/")
 		require.Equal(t, []string{`"all";q=3;w=3600`, `"route";q=100;w=3600`}, r.Header.Values("RateLimit-Policy"))
 		require.Equal(t, []string{`"all";r=2;t=3580`, `"route";r=99;t=3580`}, r.Header.Values("RateLimit"))

@@ -85,15 +85,17 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 	if o.decisions == nil {
 		return
 	}
-	for i := range result.Each() {
-		if requests[i].Look {
+	each := result.Each()
+	for i := range requests {
+		r, outcome := &requests[i], each[i].Outcome()
+		rule := r.Limit.Rule()
+		switch {
+		case r.Look:
 			continue
+		case r.Limit == nil && outcome != "mistaken": // else its name may be anything
+			rule = r.Rule
 		}
-		var rule limit.Rule
-		if of := requests[i].Limit; of != nil { // else it is a mistake, of no limit
-			rule = of.Rule()
-		}
-		o.of(rule.Name).decisions[index(rule.Shadow)][result.Each()[i].Outcome()].Inc()
+		o.of(rule.Name).decisions[index(rule.Shadow)][outcome].Inc()
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }

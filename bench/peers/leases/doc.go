@@ -7,5 +7,6 @@
 //	make leases
 //	make pages
 //
-// The second command writes the table and the plot of docs/leases.md from the raw file.
+// The second command writes the table and the plot of docs/leases.md from the raw file. With -lives the
+// program prints another table of that page: hits lost with processes that end without Close.
 package main

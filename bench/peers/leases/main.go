@@ -17,7 +17,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := command(ctx, os.Args[1:]); err != nil {
+	do := func() error { return command(ctx, os.Args[1:]) }
+	if task := os.Getenv(lifeEnv); task != "" {
+		do = func() error { return live(ctx, task) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "leases:", err)
 		os.Exit(1)
 	}
@@ -28,6 +32,7 @@ func command(ctx context.Context, args []string) error {
 	raw := flags.String("raw", "", "write what is measured to the `file`, as lines of JSON")
 	during := flags.Duration("for", 3*time.Second, "how long each rate is measured")
 	rewrite := flags.String("rewrite", "", "measure nothing: make the table and the plot of the page in the `folder` again")
+	short := flags.Bool("lives", false, "measure only how many hits are lost with processes that end without Close")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -36,6 +41,8 @@ func command(ctx context.Context, args []string) error {
 		return fmt.Errorf("%q: is no flag", flags.Arg(0))
 	case *during <= 0:
 		return fmt.Errorf("-for %v: must be positive", *during)
+	case *short:
+		return lives(ctx)
 	case *rewrite != "":
 		changed, err := writePage(*rewrite, false)
 		for _, name := range changed {

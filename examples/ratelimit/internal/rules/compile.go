@@ -130,7 +130,7 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 		return nil, c.errorf(l.line, "rate_limit %q replaces itself", l.name)
 	}
 	if l.unlimited {
-		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.failClosed || l.countDenied || l.charge != nil {
+		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.failClosed || l.charge != nil {
 			return nil, c.errorf(l.line, "rate_limit is unlimited: want no other field than name and replaces")
 		}
 		return r, nil
@@ -175,7 +175,7 @@ func (c *compiler) limitRule(path []Entry, d *yamlDescriptor) (limit.Rule, error
 	}
 	r := limit.Rule{
 		Name: nameOf(c.domain, path), Quota: int64(*l.requestsPerUnit), Window: window, Algorithm: algorithm,
-		FailClosed: l.failClosed, CountDenied: l.countDenied, Shadow: d.shadow,
+		FailClosed: l.failClosed, Shadow: d.shadow,
 	}
 	if l.burst != nil {
 		if *l.burst < 1 {

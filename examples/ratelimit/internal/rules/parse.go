@@ -67,10 +67,10 @@ type (
 		replaces        []string
 
 		// Ours.
-		algorithm               string
-		burst                   *int64
-		failClosed, countDenied bool
-		charge                  *bool
+		algorithm  string
+		burst      *int64
+		failClosed bool
+		charge     *bool
 	}
 )
 
@@ -313,7 +313,6 @@ func (p *parser) rateLimit(to **yamlLimit) field {
 			p.text("algorithm", &l.algorithm),
 			number(p, "burst", &l.burst, "a whole number, 1 to 1000000000"),
 			p.flag("fail_closed", &l.failClosed),
-			p.flag("count_denied", &l.countDenied),
 			p.flag("charge", &l.charge),
 		)
 	}}

@@ -65,7 +65,6 @@ descriptors:
       algorithm: token_bucket
       burst: 2
       fail_closed: yes
-      count_denied: true
   - key: path
     value: /c
     rate_limit: *bucket
@@ -87,7 +86,7 @@ func TestMatch(t *testing.T) {
 	set := parsed(t, full)
 	require.Equal(t, 9, set.Rules())
 	require.Equal(t, 1, set.Domains())
-	bucket := limit.Rule{Quota: 4, Window: time.Minute, Algorithm: limit.TokenBucket, Burst: 2, FailClosed: true, CountDenied: true}
+	bucket := limit.Rule{Quota: 4, Window: time.Minute, Algorithm: limit.TokenBucket, Burst: 2, FailClosed: true}
 	for _, c := range []struct {
 		entries string
 		key     string // "" for no rule
