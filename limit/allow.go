@@ -82,7 +82,7 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 // often need. It reports false if the call has to look further.
 func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
 	of := r.Limit
-	if !of.made() || r.Cost < 0 || r.Look || r.Charge || !of.leases {
+	if !of.made() || r.Cost < 0 || r.Look || r.Charge || !of.lends(r) {
 		return result, false
 	}
 	a := ask{limit: of, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}

@@ -46,7 +46,7 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 		granted = request.Cost
 	}
 	if l.cfg.Observer != nil {
-		result := Result{Decision: d, each: []Decision{d}}
+		result := Result{Decision: d, Decisions: []Decision{d}}
 		if shadow { // which is left out of a call's decision
 			result.Decision = Decision{Allowed: true}
 		}

@@ -27,6 +27,7 @@ type ask struct {
 	cost   int64
 	upTo   int64 // with what the call's earlier requests on this key cost; of a charge or a look, the cost
 	kind   kind
+	lends  bool          // a lease may decide
 	hit    int           // in the batch; -1: it asks nothing
 	last   bool          // an eighth or less of the limit is left
 	tokens lease.Stretch // of a bucket, that were taken from the lease
@@ -50,7 +51,7 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool)
 			c.asks = append(c.asks, ask{hit: none})
 			continue
 		}
-		a := ask{limit: of, cost: r.cost(), kind: r.kind(), window: of.windowAt(l.servers.at(now)), hit: none}
+		a := ask{limit: of, cost: r.cost(), kind: r.kind(), lends: of.lends(r), window: of.windowAt(l.servers.at(now)), hit: none}
 		d.Quota, d.from = of.rule.Quota, of.number(a.window)
 		c.look(l, &a, r.Key, d, len(requests) > fewRequests)
 		c.asks = append(c.asks, a)
@@ -116,7 +117,7 @@ func (c *call) prepare(l *Limiter) {
 		a, d := &c.asks[i], &c.each[i]
 		switch {
 		case a.limit == nil || a.kind == kindLook || a.kind == kindTake && (c.denied || d.RetryAfter != 0):
-		case a.kind == kindTake && a.limit.leases && c.leased(l, a, d, &refills):
+		case a.kind == kindTake && a.lends && c.leased(l, a, d, &refills):
 		default:
 			c.add(a)
 		}

@@ -26,6 +26,8 @@ type Request struct {
 	// not, the call is denied, and RetryAfter is the time until one hit may be allowed. A cost
 	// counts as 1,000,000,000,000 at most. A Look is no Charge.
 	Charge bool
+
+	reserved bool // by Reserve
 }
 
 // A Decision is the decision about a request, or about all requests of a call.
@@ -87,15 +89,16 @@ const Never time.Duration = 1<<63 - 1
 type Result struct {
 	Decision
 
-	each []Decision // nil: the one of its only request
+	// Decisions has the decisions of a call of several requests. Use Each, which has that of a single request, too.
+	Decisions []Decision
 }
 
 // Each returns the decisions about the requests, in their order, including those of shadow
 // limits. For a request that Redis was not asked about, because another one denied the
 // call first, only Quota is set.
 func (r Result) Each() []Decision {
-	if r.each == nil {
+	if r.Decisions == nil {
 		return []Decision{r.Decision}
 	}
-	return r.each
+	return r.Decisions
 }

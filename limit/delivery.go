@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/counter"
+	"github.com/redislanes/redislanes/limit/internal/window"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -170,10 +171,12 @@ func (l *Limiter) heard(d *delivery) {
 			h.giveHelpBack()
 			h.end()
 		case applied || h.kind != kindTake:
-			h.from = c.limit.bucket.After(d.draw.Began, before)
+			if h.from = c.limit.bucket.After(d.draw.Began, before); d.draw.Mode == bucket.Lease && h.lease == nil {
+				h.from = bucket.Start{} // tokens before those of a lease cannot be given back
+			}
 			h.applied, h.behind = applied, d.n-sum
 			h.decided(&x)
-		case h.mayFit(&x, len(d.hits) == 1):
+		case h.mayFit(&x, d.hits[0].window, len(d.hits) == 1):
 			h.state = waits
 			again = append(again, h)
 		default:
@@ -193,7 +196,7 @@ func (l *Limiter) heard(d *delivery) {
 func (d *delivery) deny(x *word) {
 	c := d.count
 	c.waiting = slices.DeleteFunc(c.waiting, func(h *hit) bool {
-		over := h.missed && h.state == waits && h.window.Number == d.hits[0].window.Number && !h.mayFit(x, false)
+		over := h.missed && h.state == waits && h.window.Number == d.hits[0].window.Number && !h.mayFit(x, h.window, false)
 		if over {
 			h.decided(x)
 		}
@@ -221,10 +224,11 @@ func (c *count) learn(x *word, err error) {
 }
 
 // mayFit reports whether the hit may fit in the next delivery, if it was not asked about alone, or with what the
-// lease gives. If the lease gives all, it is allowed. The count is locked.
-func (h *hit) mayFit(x *word, alone bool) bool {
+// lease gives. If the lease gives all, it is allowed. The word is about the window at the moment of w. The count is
+// locked.
+func (h *hit) mayFit(x *word, w window.Window, alone bool) bool {
 	c := h.count
-	room := max(0, c.limit.room(x, h.window, x.at))
+	room := max(0, c.limit.room(x, w, x.at))
 	if h.asks() <= room {
 		return !alone
 	}
@@ -290,9 +294,9 @@ func (c *count) together(d *delivery) (by time.Time) {
 		}
 		if len(d.hits) > 0 {
 			first := d.hits[0]
-			room := c.limit.room(&c.word, h.window, d.asked)
+			room := c.limit.room(&c.word, first.window, d.asked)
 			switch {
-			case h.kind != first.kind, h.window.Number != first.window.Number:
+			case h.kind != first.kind, h.window.Number != first.window.Number, c.limit.number(h.window) != c.number:
 				return false
 			case h.kind == kindTake && plus(sum, h.asks()) > room:
 				h.missed = true

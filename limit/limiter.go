@@ -50,7 +50,8 @@ type Config struct {
 	// every 10 s. Calls do not. The median of the primaries' clocks counts. The error is at most
 	// the sum of half a round trip (the shortest of three), the drift of the process's clock in
 	// 10 s, and the difference between the servers' clocks. Until a server has answered, the
-	// process's clock counts. After the machine was suspended, the windows are behind by the
+	// process's clock counts; if none has answered New, the client's log says so. If all that answer
+	// refuse TIME, New fails. After the machine was suspended, the windows are behind by the
 	// length of the suspension until the next reading. Token buckets always use the clock of the server
 	// that has the key.
 	ServerTime bool
@@ -127,7 +128,10 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	l.counts = newCounts(c.remembers(), l.evicted)
 	l.life, l.end = context.WithCancel(context.Background())
 	if c.ServerTime {
-		l.startServerTime(client, time.Now)
+		if err := l.startServerTime(client, time.Now); err != nil {
+			l.end()
+			return nil, err
+		}
 	}
 	l.calls.New = func() any { return &call{batch: *l.newBatch(nil, time.Time{})} }
 	l.scripted.New = func() any { return pipeline.New(client) }

@@ -3,6 +3,7 @@ package limit
 import (
 	"time"
 
+	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
@@ -32,6 +33,11 @@ const (
 	// not, the hits stay counted.
 	returnTime = 10 * time.Second
 
+	// A settlement that fails is sent again, leastPause later at first. If it may have run, the last try
+	// begins repeatTime after the first, and takes returnTime at most: the marker is kept longer.
+	leastPause = 5 * time.Millisecond
+	repeatTime = 20 * time.Second
+
 	// lull is how long Wait waits at most before it asks for the next callers: those that were just let go may
 	// come again.
 	lull = 10 * time.Millisecond
@@ -46,6 +52,8 @@ const (
 	readEvery = 10 * time.Second
 	readAgain = time.Second
 )
+
+const _ = uint64(bucket.MarkerTime - repeatTime - returnTime)
 
 // The counts of the package.
 const (

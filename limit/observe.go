@@ -45,11 +45,11 @@ func guard(of Observer, client *cluster.Client) Observer {
 }
 
 func (g guarded) Decided(took time.Duration, requests []Request, result Result) {
-	g.client.CallUser("limit.Observer.Decided", func() { g.of.Decided(took, requests, result) })
+	g.client.Log().Call("limit.Observer.Decided", func() { g.of.Decided(took, requests, result) })
 }
 
 func (g guarded) Hits(of *Limit, what string, n int64) {
-	g.client.CallUser("limit.Observer.Hits", func() { g.of.Hits(of, what, n) })
+	g.client.Log().Call("limit.Observer.Hits", func() { g.of.Hits(of, what, n) })
 }
 
 // What may become of hits in Redis, for Observer.Hits.

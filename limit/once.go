@@ -6,7 +6,23 @@ import (
 	"sync"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit/internal/bucket"
+	"github.com/redislanes/redislanes/pipeline"
 )
+
+// The script adds ARGV[1] to the counter of a window. A counter that is not there gets the time to
+// live ARGV[2], in milliseconds. Nothing below 0 is left: a counter that was lost has nothing to
+// give back.
+var counterScript = pipeline.NewScript(bucket.Once(`
+local by = tonumber(ARGV[1])
+if by > 0 then
+  redis.call("SET", KEYS[1], 0, "PX", ARGV[2], "NX")
+else
+  by = -math.min(-by, math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)))
+end
+if by ~= 0 then redis.call("INCRBY", KEYS[1], string.format("%.0f", by)) end
+local reply = 1
+`, "1"))
 
 // marker returns a new key in the slot of the key. Both begin with the prefix: another prefix
 // may have a hash tag, which is in one slot only. It is short, however long the key is.

@@ -7,6 +7,15 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
+// Settings returns the rule that the request asks about: that of its Limit or, without one, its Rule. It returns the
+// zero Rule if that cannot be used.
+func (r *Request) Settings() Rule {
+	if r.Limit != nil || r.Rule.validate() != nil {
+		return r.Limit.Rule()
+	}
+	return r.Rule
+}
+
 // limitOf returns the limit of a request, or nil and why there is none.
 func (l *Limiter) limitOf(r *Request, d *Decision) *Limit {
 	switch {
@@ -28,6 +37,11 @@ func (l *Limiter) limitOf(r *Request, d *Decision) *Limit {
 		return first
 	}
 	return of
+}
+
+// lends reports whether a lease may decide about the request. What it has of a bucket cannot be given back.
+func (l *Limit) lends(r *Request) bool {
+	return l.leases && !(r.reserved && l.rule.Algorithm == TokenBucket)
 }
 
 func (r *Request) kind() kind {

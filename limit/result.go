@@ -2,9 +2,9 @@ package limit
 
 // refused denies all requests because of a mistake.
 func refused(requests []Request, err error) Result {
-	r := Result{Decision: Decision{Err: err, mistake: true}, each: make([]Decision, len(requests))}
-	for i := range r.each {
-		r.each[i] = r.Decision
+	r := Result{Decision: Decision{Err: err, mistake: true}, Decisions: make([]Decision, len(requests))}
+	for i := range r.Decisions {
+		r.Decisions[i] = r.Decision
 	}
 	return r
 }
@@ -24,7 +24,7 @@ func (c *call) fail(l *Limiter, err error) {
 
 // result chooses the decision that says most.
 func (c *call) result() Result {
-	r := Result{each: c.each}
+	r := Result{Decisions: c.each}
 	var first error
 	chosen := -1
 	for i := range c.each {

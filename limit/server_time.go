@@ -3,6 +3,7 @@ package limit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,6 +13,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/fate"
+	logs "github.com/redislanes/redislanes/internal/guard"
 )
 
 // serverTime knows the time of the servers, for [Config.ServerTime]. A call reads one pointer; a
@@ -42,28 +46,35 @@ func (s *serverTime) at(now time.Time) time.Time {
 	return r.server.Add(now.Sub(r.local))
 }
 
-// read asks all primaries, and keeps the reading of the clock in the middle. It reports whether a
-// server has answered.
-func (s *serverTime) read(ctx context.Context, timeout time.Duration) bool {
+// read asks all primaries, and keeps the reading of the clock in the middle. Without one it returns
+// why, and whether all primaries that answered refuse TIME.
+func (s *serverTime) read(ctx context.Context, timeout time.Duration) (refused bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var mu sync.Mutex
 	var all []reading
-	_ = s.client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
+	refusals, others := 0, 0 // errors that primaries replied with
+	err = s.client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
 		r, err := s.ask(ctx, node)
-		if err == nil {
-			mu.Lock()
-			defer mu.Unlock()
+		said, replied := saidBy(err)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
 			all = append(all, r)
+		case said == fate.NoPermission, said == fate.Unknown:
+			refusals++
+		case replied:
+			others++
 		}
 		return err
 	})
 	if len(all) == 0 {
-		return false
+		return refusals > 0 && others == 0, cmp.Or(err, errNoPrimary)
 	}
 	r := middle(all)
 	s.known.Store(&r)
-	return true
+	return false, nil
 }
 
 func (s *serverTime) ask(ctx context.Context, node radix.Client) (best reading, err error) {
@@ -106,15 +117,25 @@ func (s *serverTime) keep(ctx context.Context) {
 			timer.Stop()
 			return
 		}
-		if pause = readEvery; !s.read(ctx, readAgain) {
+		pause = readEvery
+		if _, err := s.read(ctx, readAgain); err != nil {
 			pause = readAgain
 		}
 	}
 }
 
-func (l *Limiter) startServerTime(client *cluster.Client, local func() time.Time) {
+// startServerTime fails if the servers refuse TIME. That no server answers now is logged.
+func (l *Limiter) startServerTime(client *cluster.Client, local func() time.Time) error {
 	s := &serverTime{client: client, local: local}
-	s.read(l.life, l.cfg.Budget)
+	switch refused, err := s.read(l.life, l.cfg.Budget); {
+	case refused:
+		return fmt.Errorf("limit: Config.ServerTime = true: the servers refuse TIME: allow it to the user, or leave ServerTime out: %w", err)
+	case err != nil:
+		(*engine.Client)(client).Log().Note(logs.OwnClock, err)
+	}
 	s.ended.Go(func() { s.keep(l.life) })
 	l.servers = s
+	return nil
 }
+
+var errNoPrimary = errors.New("limit: no primary is known")

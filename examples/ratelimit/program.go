@@ -27,6 +27,7 @@ type program struct {
 	metrics *service.Metrics
 	store   *rules.Store
 	watcher *rules.Watcher // nil: the rules do not change
+	set     *rules.Set     // that was logged last
 	server  *service.Server
 
 	closers []func() // in the order in which they were opened
@@ -127,6 +128,7 @@ func (p *program) load(path string, limitOf func(limit.Rule) (*limit.Limit, erro
 func (p *program) run(ctx context.Context) error {
 	addrs := p.server.Addrs()
 	set := p.store.Set()
+	p.set = set
 	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "live", "http://"+addrs.Admin+"/live/", "domains", set.Domains(), "rules", set.Rules())
 	if p.watcher != nil {
 		watching, stop := context.WithCancel(context.Background())
@@ -151,6 +153,10 @@ func (p *program) reloaded(err error) {
 	}
 	set := p.store.Set()
 	p.log.Info("new rules are in force", "domains", set.Domains(), "rules", set.Rules())
+	if gone := p.set.Without(set); len(gone) > 0 {
+		p.log.Warn("domains have no rules any more: their requests are not limited", "domains", gone)
+	}
+	p.set = set
 }
 
 // blind is told when changes of the rules' files may be seen late.

@@ -200,7 +200,7 @@ func TestRunInShadow(t *testing.T) {
 }
 
 // TestReload: the rules of a file are replaced while the program runs, but not by a
-// mistake, which is logged and counted.
+// mistake, which is logged and counted. A domain that has no rules any more is named.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rules.yaml")
@@ -227,6 +227,11 @@ func TestReload(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 	code, _ = r.get(r.addrs.HTTP + check)
 	require.Equal(t, http.StatusTooManyRequests, code)
+	require.NotContains(t, r.log.String(), "not limited")
+	write("domain: other\n")
+	require.Eventually(t, func() bool {
+		return strings.Contains(r.log.String(), `level=WARN msg="domains have no rules any more: their requests are not limited" domains=[d]`)
+	}, 10*time.Second, 10*time.Millisecond)
 	r.end()
 }
 

@@ -227,8 +227,8 @@ func end[S, I any](t *tracer, name string, f func(context.Context, S, I), ctx co
 	}
 }
 
-// CallUser calls a function of the program. A panic in it is logged.
-func (c *Client) CallUser(name string, f func()) { c.log.Call(name, f) }
+// Log returns the client's log, for those that use the client.
+func (c *Client) Log() *guard.Log { return c.log }
 
 // tellPool tells the trace that a pool is opened, or that it is closed. It returns what the trace knows the
 // pool by, nil without a trace.

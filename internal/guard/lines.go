@@ -30,6 +30,7 @@ var (
 	RefreshSucceeded = define(slog.LevelInfo, "refresh succeeded again", "after")
 	MapNotUsed       = define(slog.LevelWarn, "a server's map of the slots is not used", "addr", "reason")
 	NotReady         = define(slog.LevelInfo, "no server is ready yet", "error")
+	OwnClock         = define(slog.LevelWarn, "windows of limits follow the process's clock until a server has told its time", "error")
 
 	Panicked = define(slog.LevelError, "callback panicked", "callback", "panic", "stack")
 )

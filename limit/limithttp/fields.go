@@ -55,9 +55,10 @@ type item struct {
 
 // items returns the limits that are not in the shadow, each once, in the order of the requests.
 func items(requests []limit.Request, result limit.Result) (all []item) {
-	at, each := make(map[policy]int), result.Each()
+	at := make(map[policy]int)
+	each := result.Each()
 	for i := range min(len(requests), len(each)) {
-		rule, d := ruleOf(&requests[i]), &each[i]
+		rule, d := requests[i].Settings(), &each[i]
 		if rule.Name == "" || rule.Shadow {
 			continue
 		}
@@ -70,13 +71,6 @@ func items(requests []limit.Request, result limit.Result) (all []item) {
 		all[n].note(&rule, d)
 	}
 	return all
-}
-
-func ruleOf(r *limit.Request) limit.Rule {
-	if r.Limit == nil {
-		return r.Rule
-	}
-	return r.Limit.Rule()
 }
 
 func (i *item) note(rule *limit.Rule, d *limit.Decision) {

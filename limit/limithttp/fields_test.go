@@ -13,13 +13,15 @@ import (
 	"github.com/redislanes/redislanes/redistest/sim"
 )
 
-// limits returns a request about each of n limits, and the result.
+// limits returns a request about each of n limits, and a result that allows them.
 func limits(t testing.TB, n int, l *limit.Limiter) (requests []limit.Request, result limit.Result) {
 	for i := range n {
 		requests = append(requests, limit.Request{Rule: limit.Rule{Name: fmt.Sprintf("limit-%d", i), Quota: 100, Window: time.Hour}, Key: "k"})
 	}
-	result = l.Allow(t.Context(), requests...)
-	require.NoError(t, result.Err)
+	result.Decisions = make([]limit.Decision, n)
+	for i := range result.Decisions {
+		result.Decisions[i] = limit.Decision{Allowed: true, Quota: 100, Remaining: 42, ResetAfter: time.Minute}
+	}
 	return requests, result
 }
 
@@ -93,6 +95,8 @@ func TestFieldsOfSeveralKeys(t *testing.T) {
 			{[]limit.Request{{Limit: short, Key: "c"}, {Limit: user, Key: "c"}}, `"user";q=10;w=60, "user";q=2;w=3600`, `"user";r=9;t=40, "user";r=1;t=3580`},
 			{[]limit.Request{{Limit: bucket, Key: "k", Look: true}}, `"full";q=5;w=3600`, `"full";r=5`},
 			{[]limit.Request{{}}, "", ""},
+			{[]limit.Request{{Rule: limit.Rule{Name: "rule", Quota: 2, Window: time.Hour}}}, `"rule";q=2;w=3600`, `"rule";r=1;t=3580`},
+			{[]limit.Request{{Rule: limit.Rule{Name: "\"\r\n", Burst: 2, Algorithm: limit.TokenBucket}}}, "", ""},
 		} {
 			policy, state := Fields(c.requests, l.Allow(t.Context(), c.requests...))
 			require.Equal(t, c.policy, policy)
@@ -116,7 +120,7 @@ func BenchmarkFields(b *testing.B) {
 	client, err := cluster.Config{}.New(b.Context(), redistest.StartEmulated(b, 1).Addrs())
 	require.NoError(b, err)
 	defer client.Close()
-	l, err := limit.Config{Budget: 10 * time.Second}.New(client)
+	l, err := limit.New(client)
 	require.NoError(b, err)
 	defer l.Close()
 	for _, n := range []int{1, 3, 1_000, 10_000} {

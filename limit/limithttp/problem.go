@@ -25,7 +25,7 @@ func (c Config) denied(requests []limit.Request, result limit.Result) (names []s
 	}
 	each := result.Each()
 	for i := range min(len(requests), len(each)) {
-		rule, d := ruleOf(&requests[i]), &each[i]
+		rule, d := requests[i].Settings(), &each[i]
 		asked := d.Err != nil || d.RetryAfter > 0
 		if asked && !d.Allowed && !rule.Shadow && (d.Err == nil) == (result.Err == nil) {
 			names = append(names, rule.Name)

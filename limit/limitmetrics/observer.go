@@ -85,17 +85,12 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 	if o.decisions == nil {
 		return
 	}
-	each := result.Each()
-	for i := range requests {
-		r, outcome := &requests[i], each[i].Outcome()
-		rule := r.Limit.Rule()
-		switch {
-		case r.Look:
+	for i, d := range result.Each() {
+		if requests[i].Look {
 			continue
-		case r.Limit == nil && outcome != "mistaken": // else its name may be anything
-			rule = r.Rule
 		}
-		o.of(rule.Name).decisions[index(rule.Shadow)][outcome].Inc()
+		rule := requests[i].Settings() // without a name for a mistake, of no limit
+		o.of(rule.Name).decisions[index(rule.Shadow)][d.Outcome()].Inc()
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }

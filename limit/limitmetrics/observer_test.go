@@ -39,6 +39,8 @@ func TestObserver(t *testing.T) {
 		l.Allow(t.Context(), limit.Request{Limit: two, Key: "canary"}, limit.Request{Limit: shadow, Key: "canary"})
 	}
 	l.Allow(t.Context(), limit.Request{Key: "canary"})
+	l.Allow(t.Context(), limit.Request{Key: "canary", Rule: limit.Rule{Name: "canary !"}})
+	l.Allow(t.Context(), limit.Request{Key: "canary", Rule: limit.Rule{Name: "plan", Quota: 5, Window: time.Hour}})
 	l.Allow(t.Context(), limit.Request{Limit: two, Key: "other", Look: true})
 	for _, what := range []string{"counted", "returned", "lost", "leased", "unused"} {
 		o.Hits(shadow, what, 10)
@@ -65,15 +67,16 @@ func TestObserver(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
-		"redislanes_limit_decisions_total  mistaken s false":    1,
+		"redislanes_limit_decisions_total  mistaken s false":    2,
+		"redislanes_limit_decisions_total plan allowed s false": 1,
+		"redislanes_limit_hits_total counted plan s":            1,
 		"redislanes_limit_decisions_total two allowed s false":  2,
 		"redislanes_limit_decisions_total two denied s false":   1,
 		"redislanes_limit_decisions_total dark allowed s true":  1,
 		"redislanes_limit_decisions_total dark denied s true":   2,
-		"redislanes_limit_hits_total counted two s":             3,
-		"redislanes_limit_hits_total returned two s":            1,
-		"redislanes_limit_hits_total counted dark s":            13,
-		"redislanes_limit_hits_total returned dark s":           12,
+		"redislanes_limit_hits_total counted two s":             2,
+		"redislanes_limit_hits_total counted dark s":            11,
+		"redislanes_limit_hits_total returned dark s":           10,
 		"redislanes_limit_hits_total lost dark s":               10,
 		"redislanes_limit_hits_total leased dark s":             10,
 		"redislanes_limit_hits_total unused dark s":             10,
@@ -81,8 +84,8 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_decisions_total held denied s false":  1,
 		"redislanes_limit_hits_total counted held s":            1,
 		"redislanes_limit_hits_total returned held s":           1,
-		"redislanes_limit_duration_seconds true s":              4,
-		"redislanes_limit_duration_seconds false s":             3,
+		"redislanes_limit_duration_seconds true s":              5,
+		"redislanes_limit_duration_seconds false s":             4,
 	}, got)
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)

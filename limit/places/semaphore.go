@@ -70,7 +70,7 @@ func (s *Semaphore) Acquire(ctx context.Context, key string) (*Hold, Decision) {
 	began := time.Now()
 	h, d := s.acquire(ctx, key, began)
 	if o := s.cfg.Observer; o != nil {
-		s.client.CallUser("places.Observer.Acquired", func() { o.Acquired(time.Since(began), s, d) })
+		s.client.Log().Call("places.Observer.Acquired", func() { o.Acquired(time.Since(began), s, d) })
 	}
 	return h, d
 }
@@ -114,7 +114,7 @@ func (s *Semaphore) Close() error {
 // ended tells the observer about a place.
 func (s *Semaphore) ended(lost bool) {
 	if o := s.cfg.Observer; o != nil {
-		s.client.CallUser("places.Observer.Ended", func() { o.Ended(s, lost) })
+		s.client.Log().Call("places.Observer.Ended", func() { o.Ended(s, lost) })
 	}
 }
 

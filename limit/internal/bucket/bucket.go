@@ -35,7 +35,7 @@ var modes = [...]string{"take", "look", "charge", "lease", "return", "unlease", 
 
 // A Start is where the tokens of a draw begin. Only [Return] and [Unlease] need it. The zero Start gives back
 // nothing.
-type Start struct{ At, Floor int64 }
+type Start struct{ At, Taken, Floor int64 }
 
 // A Draw is one run of the script. Set the first fields, Append it to a pipeline, run that, and Read
 // the outcome. It may be sent again then. It is not safe for concurrent use.
@@ -59,16 +59,16 @@ type Draw struct {
 // Append appends the draw to the pipeline.
 func (d *Draw) Append(p *pipeline.Pipeline) {
 	per := d.Rule.per()
-	args := [7]string{
+	args := [8]string{
 		decimal(per), decimal(float64(d.Cost) * per), decimal(float64(d.Rule.Burst)*per + d.Rule.half()), modes[d.Mode],
-		strconv.FormatInt(d.From.At, 10), strconv.FormatInt(d.From.Floor, 10), d.Now,
+		strconv.FormatInt(d.From.At, 10), strconv.FormatInt(d.From.Taken, 10), strconv.FormatInt(d.From.Floor, 10), d.Now,
 	}
 	n := 4
 	if d.Mode == Return || d.Mode == Unlease {
-		n = 6
+		n = 7
 	}
 	if d.Now != "" {
-		n = 7
+		n = 8
 	}
 	if d.Once == "" {
 		d.reply = p.Eval(script, []string{d.Key}, args[:n]...).Fast()
@@ -83,14 +83,14 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 // that took effect earlier has nothing but Applied.
 func (d *Draw) Read() {
 	var n []int64
-	if d.Err = d.reply.Into(&n); d.Err == nil && len(n) != 4 {
-		d.Err = fmt.Errorf("limit: the script has replied with %d numbers, want 4", len(n))
+	if d.Err = d.reply.Into(&n); d.Err == nil && len(n) != 5 {
+		d.Err = fmt.Errorf("limit: the script has replied with %d numbers, want 5", len(n))
 	}
 	if d.Err != nil {
 		d.Applied, d.Full, d.Began = false, 0, Start{}
 		return
 	}
-	d.Applied, d.Full, d.Began = n[0] == 1, time.Duration(n[1]), Start{n[2], n[3]}
+	d.Applied, d.Full, d.Began = n[0] == 1, time.Duration(n[1]), Start{n[2], n[3], n[4]}
 }
 
 // per returns how many nanoseconds it takes until a token flows in.
@@ -120,7 +120,8 @@ func (r Rule) RetryAfter(full time.Duration, tokens int64) time.Duration {
 
 // After returns where the tokens behind the first n begin.
 func (r Rule) After(s Start, n int64) Start {
-	s.At += int64(float64(n) * r.per() / 1000)
+	passed := int64(float64(n) * r.per() / 1000)
+	s.At, s.Taken = s.At+passed, s.Taken+passed
 	return s
 }
 

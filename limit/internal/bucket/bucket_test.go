@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -18,6 +19,15 @@ type server struct {
 	t    *testing.T
 	pipe *pipeline.Pipeline
 	now  int64
+	real bool
+}
+
+// rounds returns n, or less where they take long.
+func (s *server) rounds(n int) uint64 {
+	if n = race.Rounds(n, n/8); !s.real {
+		n /= 10
+	}
+	return uint64(n)
 }
 
 // onServers runs the test against a real server and an emulated one.
@@ -31,7 +41,7 @@ func onServers(t *testing.T, test func(t *testing.T, s *server)) {
 			client, err := cluster.Config{}.New(t.Context(), start(t))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, client.Close()) })
-			test(t, &server{t: t, pipe: pipeline.New(client), now: 60_000_000_000_000})
+			test(t, &server{t: t, pipe: pipeline.New(client), now: 60_000_000_000_000, real: name == "real"})
 		})
 	}
 }
@@ -90,5 +100,14 @@ func TestDraws(t *testing.T) {
 		s.now += 60_000_000
 		full(0, draw(Last, 5))
 		require.True(t, full(20, draw(Take, 20)).Applied)
+
+		s.now += 60_000_000 // a Start from before the bucket was full
+		first = draw(Take, 10)
+		full(11, draw(Take, 1))
+		full(1, draw(Return, 10, first.Began))
+		early := full(6, draw(Take, 5))
+		s.now += 6_000_000
+		full(7, draw(Take, 7))
+		full(7, draw(Return, 5, early.Began))
 	})
 }

@@ -30,17 +30,18 @@ import "github.com/redislanes/redislanes/pipeline"
 // Returns: tokens taken are a stretch of a line of time, behind those taken before. The present
 // passes one after the other, and a full bucket has no room for what it has passed. So only what is
 // still ahead is given back, and the stretches behind it move up. How far each has moved is not
-// known, but at most by what was given back since it was taken. back is the sum of that, and a Start
-// is ahead by the sum as it was. So moved, the stretches that are out still follow one another and
-// end before the arrival time. So the bucket never has more than without the tokens that came back:
-// either it was not full since, and all of them are missing, or it was, and then all that is ahead
-// is. What was taken last moves nothing.
+// known, but at most by what was given back since it was taken, and not to before the time when it
+// was taken. back is the sum of all that was given back, and a Start is ahead by the sum as it was.
+// So no more is taken off than what is really ahead of the stretch. The stretches that are out
+// follow one another and end before the arrival time. So the bucket never has more than without the
+// tokens that came back: either it was not full since, and all of them are missing, or it was, and
+// then all that is ahead is. What was taken last moves nothing.
 //
 // Nothing before the floor moves: that is when the bucket was last full or its rule changed, or the
 // end of a lease. Leases use each token before the present would have passed it, had it not moved.
 // A Start of another floor gives back nothing. The latest lease itself lowers its floor.
 const text = `
-local per, need, room, mode, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[7])
+local per, need, room, mode, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[8])
 if not now then
   local time = redis.call("TIME")
   now = (time[1] - 1735689600) * 1000000 + time[2]
@@ -70,13 +71,13 @@ if mode == "last" then
   part = math.min(need, missing - math.max(floor - now, 0) * 1000)
   back = math.ceil(back + math.max(part, 0))
 elseif mode == "return" then
-  if tonumber(ARGV[6]) == floor then
-    local stop = (ARGV[5] - now) * 1000 + need - back
+  if tonumber(ARGV[7]) == floor then
+    local stop = math.max((ARGV[5] - now) * 1000 - back, (ARGV[6] - now) * 1000) + need
     part = math.min(need, stop, missing - math.max(floor - now, 0) * 1000)
     if part > 0 and stop < missing - math.min(2000, per / 2) then back = math.ceil(back + part) end
   end
 elseif mode == "unlease" then
-  if tonumber(ARGV[6]) == floor then
+  if tonumber(ARGV[7]) == floor then
     part = math.min(need, (floor - now) * 1000, missing)
     floor = floor - math.floor(math.max(part, 0) / 1000)
   end
@@ -98,7 +99,7 @@ elseif missing > 0 then
 elseif stored then
   redis.call("DEL", KEYS[1])
 end
-local reply = {fits, missing, from, floor}
+local reply = {fits, missing, from, now, floor}
 `
 
-var script = pipeline.NewScript(Once(text, "{1, 0, 0, 0}"))
+var script = pipeline.NewScript(Once(text, "{1, 0, 0, 0, 0}"))

@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/limit/internal/bucket"
 )
 
 // TestLine: tokens are handed out in their order, and are gone once their stretch has begun.
 func TestLine(t *testing.T) {
 	l := NewLine(1e6)
-	require.Zero(t, l.Add(Stretch{At: 10 * time.Millisecond, From: 5000, N: 4}))
-	require.Zero(t, l.Add(Stretch{At: 20 * time.Millisecond, From: 15_000, N: 2}))
+	require.Zero(t, l.Add(Stretch{At: 10 * time.Millisecond, From: bucket.Start{At: 5000}, N: 4}))
+	require.Zero(t, l.Add(Stretch{At: 20 * time.Millisecond, From: bucket.Start{At: 15_000}, N: 2}))
 	require.Zero(t, l.Expire(10*time.Millisecond))
 	require.EqualValues(t, 1, l.Expire(10*time.Millisecond+1))
-	require.Equal(t, Stretch{At: 11 * time.Millisecond, From: 6000, N: 1}, l.Take(1))
+	require.Equal(t, Stretch{At: 11 * time.Millisecond, From: bucket.Start{At: 6000}, N: 1}, l.Take(1))
 	taken := l.Take(3)
-	require.Equal(t, Stretch{At: 12 * time.Millisecond, From: 7000, N: 3}, taken, "two, and one of the next stretch")
+	require.Equal(t, Stretch{At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 3}, taken, "two, and one of the next stretch")
 	l.Give(taken)
-	require.Zero(t, l.Add(Stretch{At: 30 * time.Millisecond, From: 25_000, N: 2}))
-	require.Equal(t, []Stretch{{At: 30 * time.Millisecond, From: 25_000, N: 2}, {At: 14 * time.Millisecond, From: 9000, N: 2}}, l.Drop(4))
-	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: 7000, N: 2}}, l.stretches)
+	require.Zero(t, l.Add(Stretch{At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2}))
+	require.Equal(t, []Stretch{{At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2}, {At: 14 * time.Millisecond, From: bucket.Start{At: 9000}, N: 2}}, l.Drop(4))
+	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 2}}, l.stretches)
 	l.Give(taken)
 	require.EqualValues(t, 5, l.Expire(time.Second))
 	require.Empty(t, l.stretches)
@@ -31,10 +33,10 @@ func TestLine(t *testing.T) {
 // earlier one begins.
 func TestTakenTokensAreNotLate(t *testing.T) {
 	l := NewLine(1e6)
-	l.Add(Stretch{At: 100 * time.Millisecond, From: 95_000, N: 1})
-	l.Add(Stretch{At: 50 * time.Millisecond, From: 45_000, N: 20})
-	require.Equal(t, Stretch{At: 50 * time.Millisecond, From: 45_000, N: 10}, l.Take(10))
-	require.Equal(t, []Stretch{{At: 59 * time.Millisecond, From: 54_000, N: 11}}, l.stretches)
+	l.Add(Stretch{At: 100 * time.Millisecond, From: bucket.Start{At: 95_000}, N: 1})
+	l.Add(Stretch{At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 20})
+	require.Equal(t, Stretch{At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 10}, l.Take(10))
+	require.Equal(t, []Stretch{{At: 59 * time.Millisecond, From: bucket.Start{At: 54_000}, N: 11}}, l.stretches)
 }
 
 // TestLineIsNeverLate: whatever is added, taken, given back and expires, no token that is left

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/limit"
@@ -71,6 +72,17 @@ func (s *Set) Rules() int { return s.rules }
 // Domains returns how many domains there are.
 func (s *Set) Domains() int { return len(s.domains) }
 
+// Without returns the domains of the set that have no descriptors in the next one, sorted.
+func (s *Set) Without(next *Set) (gone []string) {
+	for domain, root := range s.domains {
+		if n := next.domains[domain]; !root.empty() && (n == nil || n.empty()) {
+			gone = append(gone, domain)
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
+
 // A node is a level of a domain: the descriptors that may follow those before.
 type node struct {
 	rule     *Rule               // nil if no rule ends here
@@ -80,6 +92,8 @@ type node struct {
 	any      map[string]*node    // by key: those without a value
 	prefixes map[string][]prefix // by key, the longest first: those with a value that ends in *
 }
+
+func (n *node) empty() bool { return len(n.exact)+len(n.any)+len(n.prefixes) == 0 }
 
 type prefix struct {
 	text string

@@ -124,6 +124,24 @@ func TestReloadOnlyChanges(t *testing.T) {
 	require.Equal(t, 2, perSecond(s))
 }
 
+// TestWithout: a domain whose descriptors are all gone is named, whether it is there or not.
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	of := func(texts ...string) *Set {
+		var sources []Source
+		for i, text := range texts {
+			sources = append(sources, Source{Name: fmt.Sprint(i), Text: []byte(text)})
+		}
+		set, err := Parse(limitOf, sources...)
+		require.NoError(t, err)
+		return set
+	}
+	const rule = "\ndescriptors: [{key: k, rate_limit: {unit: second, requests_per_unit: 1}}]\n"
+	before := of("domain: b"+rule, "domain: a"+rule, "domain: c"+rule, "domain: empty\n")
+	require.Equal(t, []string{"a", "b"}, before.Without(of("domain: a\n", "domain: c"+rule)))
+	require.Empty(t, before.Without(before))
+}
+
 func replace(t *testing.T, path string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new~", text, 0o600))

@@ -67,15 +67,14 @@ func (b *Bucket) SetCapacity(capacity, target int64) {
 func (b *Bucket) Unused() { b.capacities = past{} }
 
 // Report tells that the client had so many hits, allowed or denied, since its last report. A
-// client joins with its first report. Elapsed is how long that was, by the client; it counts for a
-// client's first report only.
+// client joins with its first report. Elapsed is how long that was, by the client; 0 if it did not say.
 func (b *Bucket) Report(now time.Time, id ID, hits int64, elapsed time.Duration) {
 	c := b.find(id)
 	if c == nil {
-		c = &client{id: id, seen: now.Add(-max(0, elapsed)), used: now}
+		c = &client{id: id, seen: now, used: now}
 		b.clients = append(b.clients, c)
 	}
-	c.report(now, hits, &b.s)
+	c.report(now, hits, elapsed, &b.s)
 }
 
 // Leave tells that the client's stream has ended. Its assignment stays in force until its time to
@@ -156,7 +155,7 @@ func (b *Bucket) Wants(now time.Time) int64 {
 		if !c.live(now, &b.s) {
 			continue
 		}
-		if !c.known {
+		if !c.known() {
 			return math.MaxInt32
 		}
 		sum += c.want()

@@ -1,6 +1,9 @@
 package share
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A client is one that has sent a report.
 type client struct {
@@ -15,9 +18,9 @@ type client struct {
 
 	seen   time.Time     // the last report
 	used   time.Time     // the last report with hits
-	known  bool          // whether demand is
-	demand float64       // hits in a window
-	hits   int64         // since the last estimate of demand
+	demand float64       // hits in a window, the mean of weight
+	weight time.Duration // how long demand was seen; 0: it is not known
+	hits   int64         // that demand does not have yet
 	over   time.Duration // how long those took
 }
 
@@ -45,10 +48,13 @@ func (c *client) live(now time.Time, s *Settings) bool {
 	return !c.gone && now.Sub(c.seen) <= s.Silence
 }
 
-func (c *client) report(now time.Time, hits int64, s *Settings) {
+func (c *client) report(now time.Time, hits int64, elapsed time.Duration, s *Settings) {
 	c.gone = false
 	c.hits += hits
-	c.over += now.Sub(c.seen)
+	if elapsed <= 0 {
+		elapsed = now.Sub(c.seen)
+	}
+	c.over += elapsed
 	c.seen = now
 	if hits > 0 {
 		c.used = now
@@ -59,15 +65,35 @@ func (c *client) report(now time.Time, hits int64, s *Settings) {
 	if c.over < s.Delivery {
 		return // too short to tell its demand
 	}
-	demand := float64(c.hits) * float64(s.Window) / float64(c.over)
-	if c.known && demand < c.demand {
-		demand = (demand + c.demand) / 2 // it rises at once and falls slowly
-	}
-	c.demand, c.known, c.hits, c.over = demand, true, 0, 0
+	c.learn(s)
 }
 
-// want returns how much the client can use, with a little to grow into.
-func (c *client) want() int64 { return int64(c.demand*9/8) + 1 }
+// memory is how many times to live demand is the mean of, if its changes may be chance.
+const memory = 4
+
+// learn takes in the hits since the last time. If hits come at random, their number is off by its square
+// root. One that is off by three times that is a change: demand rises at once and falls by half.
+func (c *client) learn(s *Settings) {
+	windows := float64(c.over) / float64(s.Window)
+	hits, expected := float64(c.hits), c.demand*windows
+	before := min(c.weight, memory*s.TTL)
+	switch off := hits - expected; {
+	case math.Abs(off) <= 1+3*math.Sqrt(expected):
+	case off > 0:
+		before = 0
+	default:
+		before = min(before, c.over)
+	}
+	c.weight = before + c.over
+	c.demand += (hits/windows - c.demand) * float64(c.over) / float64(c.weight)
+	c.hits, c.over = 0, 0
+}
+
+// known reports whether demand is.
+func (c *client) known() bool { return c.weight > 0 }
+
+// want returns how much the client can use, in whole hits. Another report shows that it can use more.
+func (c *client) want() int64 { return max(1, int64(c.demand+0.5)) }
 
 // assign notes that an assignment is sent.
 func (c *client) assign(now time.Time, share, tokens int64, s *Settings) {

@@ -9,14 +9,13 @@ import (
 // A round is what Decide works out.
 type round struct {
 	*Bucket
-	now       time.Time
-	live      []*client
-	targets   []int64 // of live
-	usable    int64   // what may be in force
-	tolerance int64   // a smaller difference is left alone
-	force     int64   // what is in force
-	free      int64   // of usable, what is not in force
-	out       []Assignment
+	now     time.Time
+	live    []*client
+	targets []int64 // of live
+	usable  int64   // what may be in force
+	force   int64   // what is in force
+	free    int64   // of usable, what is not in force
+	out     []Assignment
 }
 
 // Decide returns the assignments to send at the time: those that change, and those that must be
@@ -71,37 +70,44 @@ func (r *round) plan() {
 	r.force = r.InForce(r.now)
 	r.free = r.usable - r.force
 	total := max(0, r.usable-r.inForceOf(r.now, false))
-	n := int64(max(1, len(r.live)))
-	least := total / (100 * n)
-	if least == 0 && 50*n <= total {
-		least = 1
-	}
-	wants := make([]int64, len(r.live))
+	wants, idle := make([]int64, len(r.live)), int64(0)
 	for i, c := range r.live {
-		if wants[i] = total; c.known {
-			wants[i] = max(least, c.want())
-			if c.demand == 0 {
-				wants[i] = least
+		switch {
+		case !c.known():
+			wants[i] = total
+		case r.now.Sub(c.used) < max(memory*r.s.TTL, r.s.Window):
+			wants[i] = c.want()
+		default:
+			if idle++; idle*400 <= total {
+				wants[i] = 1
 			}
 		}
 	}
 	r.targets = Fair(total, wants)
-	r.tolerance = max(1, total/(100*n))
 }
 
 // short reports by how much a client has less than it should and can use.
 func (r *round) short(i int) int64 {
 	c := r.live[i]
 	has := c.now.at(r.now)
-	if has > 0 && (r.careful(c) || c.known && c.want() <= has) || r.targets[i]-has < r.tolerance {
+	if has > 0 && (r.careful(c) || c.known() && c.want() <= has) || r.targets[i]-has < r.tolerance(c) {
 		return 0
 	}
 	return r.targets[i] - has
 }
 
+// tolerance returns which difference is too small for another assignment now. Each costs tokens, and
+// demand is known only nearly.
+func (r *round) tolerance(c *client) int64 {
+	if has := c.now.at(r.now); has > 0 && r.now.Sub(c.changed) < max(r.s.TTL, r.s.Window) {
+		return 2 + has/100
+	}
+	return max(1, r.usable/int64(400*len(r.live)))
+}
+
 // careful reports whether a client gets only half of what is free. Its demand is not known, others may
 // come at the same time, and in a long window it takes long to take back what it does not need.
-func (r *round) careful(c *client) bool { return !c.known && r.s.Window > r.s.TTL }
+func (r *round) careful(c *client) bool { return !c.known() && r.s.Window > r.s.TTL }
 
 // order returns the live clients for which the figure is not 0, the largest first.
 func (r *round) order(figure func(int) int64) (all []int) {
@@ -125,7 +131,7 @@ func (r *round) grow() (moved bool) {
 		}
 		share := min(r.targets[i], held+free)
 		gain := max(0, share-held)
-		if share-c.now.at(r.now) < r.tolerance || !r.affordable(gain, r.few()) {
+		if share-c.now.at(r.now) < r.tolerance(c) || !r.affordable(gain, r.few()) {
 			continue
 		}
 		r.free -= gain
@@ -148,8 +154,8 @@ func (r *round) shrink() (moved bool) {
 	}
 	for _, i := range r.order(surplus) {
 		c, much := r.live[i], surplus(i)
-		if need <= pending || !must && (much < r.tolerance || c.pending(r.now) > 0) {
-			break
+		if need <= pending || !must && (much < r.tolerance(c) || c.pending(r.now) > 0) {
+			continue
 		}
 		tokens := r.few()
 		if r.targets[i] == 0 {
