@@ -61,6 +61,10 @@ type Decision struct {
 	// that its key is over the limit.
 	Near bool
 
+	// Warned says that the part Rule.Warn of the limit is used, with the request's hits. It is false
+	// if Redis did not decide.
+	Warned bool
+
 	// Err is why Redis did not decide, or what is wrong with the request. If Redis did not
 	// decide, the rule's FailClosed or Config.Instances did, and Remaining and the times are 0.
 	// With redislanes.ErrUnknownOutcome the hits may have been counted.

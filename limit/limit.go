@@ -2,8 +2,6 @@ package limit
 
 import (
 	"math/rand/v2"
-	"strconv"
-	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/window"
@@ -12,12 +10,13 @@ import (
 // A Limit is a [Rule] of a [Limiter]. Make it with [Rule.New]. It is immutable and safe for
 // concurrent use.
 type Limit struct {
-	rule   Rule
-	bucket bucket.Rule
-	leases bool   // its hits may be reserved
-	prefix string // of the limiter that made it
-	head   string // of all its keys
-	salt   uint64 // of its keys' hashes
+	rule     Rule
+	calendar *window.Compiled // nil: windows of a fixed length
+	bucket   bucket.Rule
+	leases   bool   // its hits may be reserved
+	prefix   string // of the limiter that made it
+	head     string // of all its keys
+	salt     uint64 // of its keys' hashes
 }
 
 // New returns a limit of the limiter, or an error that names the field that cannot be used. It
@@ -31,9 +30,13 @@ func (r Rule) New(limiter *Limiter) (*Limit, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
+	calendar, err := r.Calendar.compile(r.Name)
+	if err != nil {
+		return nil, err
+	}
 	prefix := limiter.cfg.Prefix
 	return &Limit{
-		rule: r, bucket: bucket.Rule{Quota: r.Quota, Burst: r.burst(), Window: r.Window}, leases: r.leased(),
+		rule: r, calendar: calendar, bucket: bucket.Rule{Quota: r.Quota, Burst: r.burst(), Window: r.Window}, leases: r.leased(),
 		prefix: prefix, head: prefix + r.Name + ":", salt: rand.Uint64(),
 	}, nil
 }
@@ -45,8 +48,3 @@ func (l *Limit) Rule() Rule {
 	}
 	return l.rule
 }
-
-func (l *Limit) windowAt(now time.Time) window.Window { return window.At(now, l.rule.Window) }
-
-// part returns the part of a key that stands for the window.
-func (l *Limit) part(number int64) string { return strconv.FormatInt(number, 36) }

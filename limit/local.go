@@ -77,7 +77,7 @@ func (l *local) keepShare(r *Rule, key string, taken int64) int64 {
 func (l *local) at(now time.Time) float64 { return float64(now.Sub(l.began)) }
 
 // per returns the time in nanoseconds in which a token flows in.
-func (l *local) per(r *Rule) float64 { return float64(r.Window) / (float64(r.Quota) * l.share) }
+func (l *local) per(r *Rule) float64 { return float64(r.length()) / (float64(r.Quota) * l.share) }
 
 func (l *local) bucket(r *Rule, key string) *localBucket {
 	key = bounded(l.seed, key)

@@ -51,6 +51,10 @@ func TestObserverCloses(t *testing.T) {
 			n, _ := l.AllowAtMost(t.Context(), r)
 			return n == 1
 		},
+		"Reserve": func(t *testing.T, l *Limiter, r Request) bool {
+			_, result := l.Reserve(t.Context(), r)
+			return result.Allowed
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

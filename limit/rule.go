@@ -51,9 +51,9 @@ func (a Algorithm) String() string {
 type Rule struct {
 	// Name identifies the limit in keys, errors and metrics: 1 to 64 letters, digits, dots,
 	// underscores and hyphens. Two limits of one name share their counts if both have windows
-	// of the same length, or if both are a TokenBucket. Windows of nearly the same length, such
-	// as 365 and 366 days, may share them too. Give limits different names unless they are to
-	// share their counts. Do not make names from user input.
+	// of the same length, or calendars of the same Unit, or if both are a TokenBucket. Windows of
+	// nearly the same length, such as 365 and 366 days, may share them too. Give limits different
+	// names unless they are to share their counts. Do not make names from user input.
 	Name string
 
 	// Quota is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
@@ -64,11 +64,18 @@ type Rule struct {
 	// Default Quota. Other algorithms have none.
 	Burst int64
 
-	// Window is the length of a window, 100 ms to 366 days.
+	// Window is the length of a window, 100 ms to 366 days. A rule with a Calendar has none.
 	Window time.Duration
+
+	// Calendar, in place of Window, makes the windows of a FixedWindow days, weeks, months or years.
+	Calendar Calendar
 
 	// Algorithm is which hits are compared with Quota. Default FixedWindow.
 	Algorithm Algorithm
+
+	// Warn is the part of Quota, or of a bucket's Burst, from which on decisions say that so much is
+	// used (Decision.Warned): 0 to 1, such as 0.8. Default 0: they never do.
+	Warn float64
 
 	// FailClosed denies hits that Redis cannot count now. By default they are
 	// allowed. With Config.Instances neither holds: the process's own share of the
@@ -107,6 +114,11 @@ func (r *Rule) burst() int64 {
 	return r.Quota
 }
 
+// warned reports whether so much is used that decisions say so.
+func (r *Rule) warned(remaining int64) bool {
+	return r.Warn > 0 && float64(r.burst()-remaining)/float64(r.burst()) >= r.Warn
+}
+
 // leased reports whether hits may be reserved.
 func (r *Rule) leased() bool {
 	return !r.NoLease && !r.Shadow && r.burst() >= lease.Smallest && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
@@ -118,7 +130,13 @@ func (r Rule) validate() error {
 		return fmt.Errorf("limit: Rule.Name = %q: want 1 to %d letters, digits, dots, underscores and hyphens", r.Name, longestName)
 	case r.Quota < 0 || r.Quota > mostLimit:
 		return fmt.Errorf("limit: Rule %s: Quota = %d: must be 0 to %d", r.Name, r.Quota, mostLimit)
-	case r.Window == 0:
+	case !(r.Warn >= 0 && r.Warn <= 1): // also NaN
+		return fmt.Errorf("limit: Rule %s: Warn = %v: must be 0 to 1", r.Name, r.Warn)
+	case r.Calendar != (Calendar{}) && r.Window != 0:
+		return fmt.Errorf("limit: Rule %s: Window = %v: a rule with a Calendar has none", r.Name, r.Window)
+	case r.Calendar != (Calendar{}) && r.Algorithm != FixedWindow:
+		return fmt.Errorf("limit: Rule %s: Algorithm = %v: a rule with a Calendar has a FixedWindow", r.Name, r.Algorithm)
+	case r.Calendar == (Calendar{}) && r.Window == 0:
 		return fmt.Errorf("limit: Rule %s: Window = 0s: must be %v to %v", r.Name, leastWindow, mostWindow)
 	case r.Algorithm > TokenBucket:
 		return fmt.Errorf("limit: Rule %s: Algorithm = %v: want FixedWindow, SlidingWindow or TokenBucket", r.Name, r.Algorithm)

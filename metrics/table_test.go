@@ -48,7 +48,7 @@ func clientMetrics(t *testing.T) *prometheus.Registry {
 func limitMetrics(t *testing.T) *prometheus.Registry {
 	reg, o := prometheus.NewRegistry(), limitmetrics.New()
 	require.NoError(t, reg.Register(o))
-	o.Decided(0, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{})
+	o.Hits(new(limit.Limit), "counted", 0)
 	return reg
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for rules with a time zone, where the system has none
 )
 
 func main() {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -109,8 +108,8 @@ func Servers(tb testing.TB) []string {
 
 // A release says which server a binary is.
 type release struct {
-	valkey bool
-	major  int
+	valkey       bool
+	major, minor int
 }
 
 // releaseOf asks the binary.
@@ -120,12 +119,11 @@ func releaseOf(binary string) (release, error) {
 		return release{}, fmt.Errorf("servers: %s --version: %w", binary, err)
 	}
 	_, version, _ := strings.Cut(string(out), " v=")
-	major, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(major)
-	if err != nil {
+	r := release{valkey: strings.HasPrefix(string(out), "Valkey ")}
+	if _, err := fmt.Sscanf(version, "%d.%d", &r.major, &r.minor); err != nil {
 		return release{}, fmt.Errorf("servers: no version in %q", out)
 	}
-	return release{strings.HasPrefix(string(out), "Valkey "), n}, nil
+	return r, nil
 }
 
 // choosesBus reports whether a node's port of the cluster bus can be set.

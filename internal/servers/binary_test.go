@@ -28,7 +28,7 @@ func TestBinary(t *testing.T) {
 		require.Equal(t, want, got)
 		r, err := releaseOf(got)
 		require.NoError(t, err)
-		require.Equal(t, release{valkey: true, major: 0}, r)
+		require.Equal(t, release{valkey: true, minor: 1}, r)
 	}
 	for name, want := range map[string]string{
 		"valkey-0.2":            `"valkey-0.2": no such server in bin/servers: run scripts/ensure-servers.sh`,

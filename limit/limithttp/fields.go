@@ -15,6 +15,7 @@ import (
 //
 //   - RateLimit-Policy: how many hits each limit allows at once, and the seconds until all of them are
 //     allowed again: the quota and the window, or the burst of a bucket and the time in which it fills up.
+//     A Calendar has no seconds, since its windows have several lengths.
 //   - RateLimit: how many hits remain, and the seconds until there are more, for the limits that Redis,
 //     a lease or the near cache has decided about. A full bucket has no seconds.
 //

@@ -39,6 +39,7 @@ func TestPolicy(t *testing.T) {
 			`"p";q=7;w=1`:                    {Quota: 7, Window: 100 * time.Millisecond},
 			`"p";q=11;w=2`:                   {Quota: 11, Window: 1500 * time.Millisecond},
 			`"p";q=5;w=3600`:                 {Quota: 5, Window: time.Hour, Algorithm: limit.SlidingWindow},
+			`"p";q=9`:                        {Quota: 9, Calendar: limit.Calendar{Unit: limit.Month}},
 			`"p";q=0;w=1`:                    {Quota: 0, Window: time.Second},
 			`"p";q=1000000000000;w=31622400`: {Quota: 1e12, Window: 366 * 24 * time.Hour},
 		} {

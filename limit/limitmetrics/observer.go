@@ -19,11 +19,13 @@ import (
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
 // (limit.Decision.Outcome) and whether the limit is a shadow limit, without requests that only look;
+// redislanes_limit_warned_total, those with limit.Decision.Warned, by the limit's name;
 // redislanes_limit_hits_total, the sum of the costs that Redis has counted, by the limit's
 // name and what became of them (limit.Observer); and the histogram
 // redislanes_limit_duration_seconds, of whole calls, by whether they were allowed.
 type Observer struct {
 	decisions *prometheus.CounterVec
+	warned    *prometheus.CounterVec
 	hits      *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	byResult  [2]prometheus.Observer // of took: denied, allowed
@@ -34,6 +36,7 @@ type Observer struct {
 // counters are those of one limit, by outcome and by what became of hits.
 type counters struct {
 	decisions [2]map[string]prometheus.Counter // in the open and in the shadow
+	warned    prometheus.Counter
 	hits      map[string]prometheus.Counter
 }
 
@@ -61,6 +64,10 @@ func New() *Observer {
 			Name: "redislanes_limit_decisions_total",
 			Help: "Decisions about requests, by rule and outcome.",
 		}, []string{"limit", "outcome", "shadow"}),
+		warned: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redislanes_limit_warned_total",
+			Help: "Decisions about requests with so much of the limit used that its rule warns, by rule.",
+		}, []string{"limit"}),
 		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_hits_total",
 			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, leased without a reply, or places that were lost), " +
@@ -90,7 +97,11 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 			continue
 		}
 		rule := requests[i].Settings() // without a name for a mistake, of no limit
-		o.of(rule.Name).decisions[index(rule.Shadow)][d.Outcome()].Inc()
+		of := o.of(rule.Name)
+		of.decisions[index(rule.Shadow)][d.Outcome()].Inc()
+		if d.Warned {
+			of.warned.Inc()
+		}
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }
@@ -146,7 +157,7 @@ func (o *Observer) of(name string) *counters {
 	if known, ok := o.limits.Load(name); ok {
 		return known.(*counters)
 	}
-	made := &counters{hits: make(map[string]prometheus.Counter)}
+	made := &counters{warned: o.warned.WithLabelValues(name), hits: make(map[string]prometheus.Counter)}
 	for _, what := range kinds {
 		made.hits[what] = o.hits.WithLabelValues(name, what)
 	}
@@ -169,6 +180,7 @@ func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
 		return
 	}
 	o.decisions.Describe(ch)
+	o.warned.Describe(ch)
 	o.hits.Describe(ch)
 	o.took.Describe(ch)
 }
@@ -179,6 +191,7 @@ func (o *Observer) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	o.decisions.Collect(ch)
+	o.warned.Collect(ch)
 	o.hits.Collect(ch)
 	o.took.Collect(ch)
 }

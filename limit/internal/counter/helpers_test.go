@@ -2,7 +2,6 @@ package counter_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,11 +16,10 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// onServers runs the test on the server that is started where nothing else is asked for, and on those that
-// the environment lists.
+// onServers runs the test on all servers.
 func onServers(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	for _, binary := range append([]string{""}, filepath.SplitList(os.Getenv(servers.ServersEnv))...) {
+	for _, binary := range servers.Servers(t) {
 		t.Run("server "+filepath.Base(filepath.Dir(binary)), func(t *testing.T) {
 			t.Parallel()
 			test(t, startRig(t, binary))

@@ -144,8 +144,11 @@ func requirePeriods(t *testing.T, c Calendar, firsts []int64, days []begun) {
 		if length > 0 && (begin.odd || rand.N(1+len(firsts)/50) == 0) {
 			for _, elapsed := range []time.Duration{0, min(30*time.Minute, length-1), rand.N(length), length - 1} {
 				now, want := time.Unix(begin.at, int64(elapsed)), Window{number, length, elapsed}
-				if w := compiled.At(now); w != want {
-					t.Fatalf("%+v at %v: %+v, want %+v", c, now.UTC(), w, want)
+				for range 2 { // with the period of the moment before, and with none
+					if w := compiled.At(now); w != want {
+						t.Fatalf("%+v at %v: %+v, want %+v", c, now.UTC(), w, want)
+					}
+					compiled.recent.Store(nil)
 				}
 			}
 		}

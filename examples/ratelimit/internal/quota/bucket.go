@@ -59,7 +59,7 @@ func (s *Server) match(domain string, id *pb.BucketId) match {
 	case of.Quota == 0:
 		return match{rule: typev3.RateLimitStrategy_DENY_ALL}
 	default:
-		return match{key: s.Prefix + "quota:" + of.Name + ":" + of.Window.String() + ":" + key, limit: of.Quota, window: of.Window}
+		return match{key: s.Prefix + "quota:" + of.Name + ":" + rule.Window().String() + ":" + key, limit: of.Quota, window: rule.Window()}
 	}
 }
 

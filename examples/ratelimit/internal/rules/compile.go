@@ -130,7 +130,7 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 		return nil, c.errorf(l.line, "rate_limit %q replaces itself", l.name)
 	}
 	if l.unlimited {
-		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.failClosed || l.charge != nil {
+		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.timezone != "" || l.startsOn != nil || l.warn != nil || l.failClosed || l.charge != nil {
 			return nil, c.errorf(l.line, "rate_limit is unlimited: want no other field than name and replaces")
 		}
 		return r, nil
@@ -183,5 +183,28 @@ func (c *compiler) limitRule(path []Entry, d *yamlDescriptor) (limit.Rule, error
 		}
 		r.Burst = *l.burst
 	}
-	return r, nil
+	if l.warn != nil {
+		r.Warn = *l.warn
+	}
+	if l.timezone == "" && l.startsOn == nil {
+		return r, nil
+	}
+	return r, c.calendar(l, &r)
+}
+
+// calendar gives the limit windows of the calendar in place of those of a fixed length.
+func (c *compiler) calendar(l *yamlLimit, r *limit.Rule) error {
+	r.Window, r.Calendar = 0, limit.Calendar{Unit: units[Unit(strings.ToLower(l.unit))], Zone: l.timezone}
+	switch {
+	case r.Calendar.Unit == 0:
+		return c.errorf(l.line, "unit = %q with timezone or starts_on: want day, week, month or year", l.unit)
+	case r.Algorithm != limit.FixedWindow:
+		return c.errorf(l.line, "algorithm = %q with timezone or starts_on: want fixed_window", l.algorithm)
+	case l.startsOn == nil:
+	case *l.startsOn < 1 || *l.startsOn > 31:
+		return c.errorf(l.line, "starts_on = %d: must be 1 to 31", *l.startsOn)
+	default:
+		r.Calendar.StartsOn = int(*l.startsOn)
+	}
+	return nil
 }

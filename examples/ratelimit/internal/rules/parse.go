@@ -69,6 +69,9 @@ type (
 		// Ours.
 		algorithm  string
 		burst      *int64
+		timezone   string
+		startsOn   *int64
+		warn       *float64
 		failClosed bool
 		charge     *bool
 	}
@@ -264,6 +267,21 @@ func number[N uint32 | int64](p *parser, name string, to **N, want string) field
 	}}
 }
 
+func (p *parser) fraction(name string, to **float64) field {
+	return field{name, func(n *yaml.Node) error {
+		n, err := p.visit(n)
+		if err != nil {
+			return err
+		}
+		v := new(float64)
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!float" && n.ShortTag() != "!!int" || n.Decode(v) != nil {
+			return p.errorf(n, "%s = %q: want a number, 0 to 1", name, n.Value)
+		}
+		*to = v
+		return nil
+	}}
+}
+
 func (p *parser) domain(n *yaml.Node, d *yamlDomain) error {
 	d.line = n.Line
 	return p.mapping(n, "the file",
@@ -312,6 +330,9 @@ func (p *parser) rateLimit(to **yamlLimit) field {
 			p.replaces(&l.replaces),
 			p.text("algorithm", &l.algorithm),
 			number(p, "burst", &l.burst, "a whole number, 1 to 1000000000"),
+			p.text("timezone", &l.timezone),
+			number(p, "starts_on", &l.startsOn, "a whole number, 1 to 31"),
+			p.fraction("warn", &l.warn),
 			p.flag("fail_closed", &l.failClosed),
 			p.flag("charge", &l.charge),
 		)

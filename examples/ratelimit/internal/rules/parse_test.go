@@ -201,6 +201,27 @@ func TestOverride(t *testing.T) {
 	require.EqualError(t, err, `unit = "unknown": want second, minute, hour, day, week, month or year`)
 }
 
+// TestCalendar: a time zone, or the day on which a period begins, makes windows of the calendar.
+func TestCalendar(t *testing.T) {
+	t.Parallel()
+	set := parsed(t, `domain: d
+descriptors:
+  - {key: bill, rate_limit: {unit: month, requests_per_unit: 1, timezone: Europe/Berlin, starts_on: 15, warn: 0.8}}
+  - {key: day, rate_limit: {unit: DAY, requests_per_unit: 1, timezone: UTC, warn: 1}}
+  - {key: week, rate_limit: {unit: week, requests_per_unit: 1, algorithm: fixed_window, starts_on: 7}}
+`)
+	for key, want := range map[string]limit.Rule{
+		"bill": {Calendar: limit.Calendar{Unit: limit.Month, Zone: "Europe/Berlin", StartsOn: 15}, Warn: 0.8},
+		"day":  {Calendar: limit.Calendar{Unit: limit.Day, Zone: "UTC"}, Warn: 1},
+		"week": {Calendar: limit.Calendar{Unit: limit.Week, StartsOn: 7}},
+	} {
+		rule, _ := set.Match("d", []Entry{{key, "v"}})
+		want.Name, want.Quota = "d."+key, 1
+		require.Equal(t, want, rule.Limit.Rule())
+		require.Positive(t, rule.Window())
+	}
+}
+
 // TestMarkers: templates write lines with --- around a document.
 func TestMarkers(t *testing.T) {
 	t.Parallel()
@@ -248,6 +269,15 @@ func TestMistakes(t *testing.T) {
 		{head + "    requests_per_unit: 1\n    unit: second\n    algorithm: leaky\n", `rules.yaml:5: algorithm = "leaky": want fixed_window`},
 		{head + "    requests_per_unit: 1\n    unit: second\n    burst: 2\n", "rules.yaml:5: Rule d.k: Burst = 2: only a TokenBucket has one"},
 		{head + "    requests_per_unit: 0\n    unit: second\n    algorithm: token_bucket\n", "rules.yaml:5: Rule d.k: Quota = 0"},
+		{head + "    {unit: hour, requests_per_unit: 1, timezone: UTC}", `rules.yaml:5: unit = "hour" with timezone or starts_on: want day, week, month or year`},
+		{head + "    {unit: day, requests_per_unit: 1, timezone: UTC, algorithm: token_bucket}", `rules.yaml:5: algorithm = "token_bucket" with timezone or starts_on: want fixed_window`},
+		{head + "    {unit: day, requests_per_unit: 1, timezone: Berlin}", `rules.yaml:5: Rule d.k: Calendar.Zone = Berlin: unknown time zone Berlin`},
+		{head + "    {unit: day, requests_per_unit: 1, starts_on: 2}", `rules.yaml:5: Rule d.k: Calendar.StartsOn = 2: only a Week and a Month have one`},
+		{head + "    {unit: week, requests_per_unit: 1, starts_on: 8}", `rules.yaml:5: Rule d.k: Calendar.StartsOn = 8: must be 1 to 7 for a Week`},
+		{head + "    {unit: month, requests_per_unit: 1, starts_on: 0}", `rules.yaml:5: starts_on = 0: must be 1 to 31`},
+		{head + "    {unit: month, requests_per_unit: 1, starts_on: first}", `rules.yaml:5: starts_on = "first": want a whole number, 1 to 31`},
+		{head + "    {unit: day, requests_per_unit: 1, warn: 80}", `rules.yaml:5: Rule d.k: Warn = 80: must be 0 to 1`},
+		{head + "    {unit: day, requests_per_unit: 1, warn: yes}", `rules.yaml:5: warn = "yes": want a number, 0 to 1`},
 		{head + "    requests_per_unit: 1\n    unit: second\n    algorithm: token_bucket\n    burst: 0\n", "rules.yaml:5: burst = 0: must be at least 1"},
 		{head + "    unlimited: true\n    unit: second\n", "rules.yaml:5: rate_limit is unlimited"},
 		{head + "    unlimited: true\n    charge: true\n", "rules.yaml:5: rate_limit is unlimited"},

@@ -10,7 +10,7 @@ import (
 // A Unit is the time that a limit holds for, as the files have it.
 type Unit string
 
-// windows has the length of each unit. A month is 30 days and a year 365: windows
+// windows has the length of each unit. A month is 30 days and a year 365: without a time zone, windows
 // follow one another from the beginning of 1970 on, and not the calendar.
 var windows = map[Unit]time.Duration{
 	"second": time.Second,
@@ -21,6 +21,9 @@ var windows = map[Unit]time.Duration{
 	"month":  30 * 24 * time.Hour,
 	"year":   365 * 24 * time.Hour,
 }
+
+// units has those of the calendar.
+var units = map[Unit]limit.Unit{"day": limit.Day, "week": limit.Week, "month": limit.Month, "year": limit.Year}
 
 const unitNames = "second, minute, hour, day, week, month or year"
 
@@ -56,6 +59,9 @@ type Rule struct {
 	// Its limit is in the shadow.
 	Quota bool
 }
+
+// Window returns how long a window of the rule is, of the calendar about.
+func (r *Rule) Window() time.Duration { return windows[r.Unit] }
 
 // InShadow reports whether the rule denies nothing.
 func (r *Rule) InShadow() bool { return r.Limit.Rule().Shadow && !r.Quota }
