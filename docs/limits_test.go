@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 	defer limiter.Close()
 	result, err := twoLimits(t.Context(), limiter)
 	require.NoError(t, err)
-	require.Equal(t, []int64{99, 9995}, []int64{result.Each[0].Remaining, result.Each[1].Remaining})
+	require.Equal(t, []int64{99, 9995}, []int64{result.Each()[0].Remaining, result.Each()[1].Remaining})
 
 	tokens, err := limit.Rule{Name: "tokens", Quota: 1000, Window: time.Hour, Algorithm: limit.TokenBucket}.New(limiter)
 	require.NoError(t, err)
