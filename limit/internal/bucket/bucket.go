@@ -21,6 +21,7 @@ type Rule struct {
 // A Mode says what a Draw does with its tokens.
 type Mode uint8
 
+// The modes of a Draw.
 const (
 	Take    Mode = iota // takes all of them, or none if there are too few
 	Look                // takes none; the outcome is that of Take
