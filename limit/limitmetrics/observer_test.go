@@ -31,7 +31,7 @@ func TestObserver(t *testing.T) {
 	l, err := limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
-	two, err := limit.Rule{Name: "two", Quota: 2, Window: time.Hour}.New(l)
+	two, err := limit.Rule{Name: "two", Quota: 2, Window: time.Hour, Warn: 0.9}.New(l)
 	require.NoError(t, err)
 	shadow, err := limit.Rule{Name: "dark", Quota: 1, Window: time.Hour, Shadow: true}.New(l)
 	require.NoError(t, err)
@@ -74,6 +74,7 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_decisions_total two denied s false":   1,
 		"redislanes_limit_decisions_total dark allowed s true":  1,
 		"redislanes_limit_decisions_total dark denied s true":   2,
+		"redislanes_limit_warned_total two s":                   2,
 		"redislanes_limit_hits_total counted two s":             2,
 		"redislanes_limit_hits_total counted dark s":            11,
 		"redislanes_limit_hits_total returned dark s":           10,
