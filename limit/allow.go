@@ -93,6 +93,7 @@ func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
 		result.Quota = of.rule.Quota
 		result.from = of.number(a.window)
 		ok, refill = n.lend(l, &a, &result.Decision, now)
+		result.warn(&of.rule)
 	}
 	n.mu.Unlock()
 	l.tellSome(of, hitsUnused, lost)

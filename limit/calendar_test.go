@@ -143,16 +143,3 @@ func TestCalendarRefuses(t *testing.T) {
 		require.EqualError(t, err, "limit: Rule user: "+want)
 	}
 }
-
-// TestWarned: the part is reached exactly, also where it has no exact binary fraction.
-func TestWarned(t *testing.T) {
-	t.Parallel()
-	for percent := range int64(101) {
-		r := Rule{Quota: 100, Warn: float64(percent) / 100}
-		for used := range int64(101) {
-			require.Equal(t, percent > 0 && used >= percent, r.warned(100-used), "%d of %d", used, percent)
-		}
-	}
-	require.False(t, (&Rule{Warn: 0.5}).warned(0))
-	require.True(t, (&Rule{Algorithm: TokenBucket, Quota: 100, Burst: 10, Warn: 0.8}).warned(2))
-}

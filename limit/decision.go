@@ -61,8 +61,8 @@ type Decision struct {
 	// that its key is over the limit.
 	Near bool
 
-	// Warned says that the part Rule.Warn of the limit is used, with the request's hits. It is false
-	// if Redis did not decide.
+	// Warned says that at least the part Rule.Warn of the limit is used, with the request's hits if they
+	// were allowed, and those that other processes have reserved. It is false if Remaining is not known.
 	Warned bool
 
 	// Err is why Redis did not decide, or what is wrong with the request. If Redis did not
@@ -76,6 +76,13 @@ type Decision struct {
 	mistake bool
 	other   bool // allowed, in a call that is denied
 	left    bool // Redis did not decide, and the caller's context was canceled
+}
+
+// warn sets Warned.
+func (d *Decision) warn(r *Rule) {
+	if r.Warn > 0 && d.Err == nil && (d.Allowed || d.RetryAfter > 0 && d.RetryAfter != Never) {
+		d.Warned = float64(r.burst()-d.Remaining)/float64(r.burst()) >= r.Warn
+	}
 }
 
 // Never is the RetryAfter of a request that can never be allowed.

@@ -73,7 +73,7 @@ func (d *Decision) noteLeft(ctx context.Context) {
 	d.left = d.Err != nil && ctx != nil && errors.Is(ctx.Err(), context.Canceled)
 }
 
-// Outcome returns what became of one request of a call, an element of Result.Each, in one word for
+// Outcome returns what became of one request of a call, an element of Result.Each(), in one word for
 // metrics:
 //
 //   - allowed: within its limit

@@ -7,9 +7,10 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// Settings returns the rule that the request asks about: that of its Limit or, without one, its Rule.
+// Settings returns the rule that the request asks about: that of its Limit or, without one, its Rule. It returns the
+// zero Rule if that cannot be used.
 func (r *Request) Settings() Rule {
-	if r.Limit != nil {
+	if r.Limit != nil || r.Rule.validate() != nil {
 		return r.Limit.Rule()
 	}
 	return r.Rule

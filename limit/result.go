@@ -30,7 +30,11 @@ func (c *call) result() Result {
 	for i := range c.each {
 		d := &c.each[i]
 		d.other = c.denied && d.Allowed
-		switch a := &c.asks[i]; {
+		a := &c.asks[i]
+		if a.limit != nil {
+			d.warn(&a.limit.rule)
+		}
+		switch {
 		case a.limit != nil && a.limit.rule.Shadow, c.denied && d.Allowed:
 			continue
 		case !d.Allowed && d.Err == nil && d.RetryAfter == 0: // the call was denied before it was asked about

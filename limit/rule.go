@@ -114,11 +114,6 @@ func (r *Rule) burst() int64 {
 	return r.Quota
 }
 
-// warned reports whether so much is used that decisions say so.
-func (r *Rule) warned(remaining int64) bool {
-	return r.Warn > 0 && float64(r.burst()-remaining)/float64(r.burst()) >= r.Warn
-}
-
 // leased reports whether hits may be reserved.
 func (r *Rule) leased() bool {
 	return !r.NoLease && !r.Shadow && r.burst() >= lease.Smallest && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)

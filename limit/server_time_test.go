@@ -31,7 +31,7 @@ func skewed(t *testing.T, client *cluster.Client, by time.Duration, follow bool)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	if follow {
-		l.startServerTime(client, ahead(by))
+		require.NoError(t, l.startServerTime(client, ahead(by)))
 	}
 	return l
 }

@@ -40,12 +40,13 @@ func (l *Limiter) settle(ctx context.Context, now time.Time, all []*owed) (left 
 	open := slices.DeleteFunc(slices.Clone(all), func(o *owed) bool { return !o.prepare(l, now) })
 	own := l.budgets.Begin(ctx, time.Now().Add(min(l.cfg.Budget, returnTime)))
 	defer l.budgets.End(own)
-	for pause := leastPause; len(open) > 0; pause *= 2 {
-		l.sendOwed(own, open)
-		open = slices.DeleteFunc(open, func(o *owed) bool { return o.settled(l) })
-		if !slices.ContainsFunc(open, (*owed).mayRepeat) || !sleep(own, pause) {
+	for pause := leastPause; ; pause *= 2 {
+		again := slices.DeleteFunc(slices.Clone(open), func(o *owed) bool { return !o.mayRepeat() })
+		if len(again) == 0 || pause > leastPause && !sleep(own, pause/2) {
 			break
 		}
+		l.sendOwed(own, again)
+		open = slices.DeleteFunc(open, func(o *owed) bool { return o.settled(l) })
 	}
 	if len(open) == 0 {
 		return nil, nil

@@ -57,7 +57,7 @@ func (w *world) liveCalls(key string) []liveCall {
 			return w.client.DoSecondary(ctx, radix.Cmd(&radix.Maybe{}, "GET", key))
 		}},
 		{"limit", func(ctx context.Context) error {
-			d := w.limiter.Allow(ctx, limit.Request{Limit: w.limits[0], Key: key}).Each()[0]
+			d := w.limiter.Allow(ctx, limit.Request{Limit: w.limits[0], Key: key}).Decision
 			if cmp.Or(w.settings.Limiter.Budget, 100*time.Millisecond) < 5*w.settings.Terms.RoundTrip+20*time.Millisecond {
 				return nil // no time for a dial
 			}

@@ -36,6 +36,7 @@ func (s *Settings) chooseLimits(seed uint64) {
 	s.Terms.Rules = []limit.Rule{
 		{Name: "fixed", Quota: few(), Window: window()},
 		{Name: "closed", Quota: few(), Window: window(), FailClosed: true},
+		{Name: "many", Quota: 4 * few(), Window: window()},
 		{Name: "sliding", Quota: few(), Window: window(), Algorithm: limit.SlidingWindow},
 		{Name: "bucket", Quota: few(), Window: window(), Algorithm: limit.TokenBucket, FailClosed: true},
 		{Name: "leased", Quota: 200, Window: leasedWindow},

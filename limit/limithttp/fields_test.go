@@ -16,9 +16,7 @@ import (
 // limits returns a request about each of n limits, and a result that allows them.
 func limits(t testing.TB, n int, l *limit.Limiter) (requests []limit.Request, result limit.Result) {
 	for i := range n {
-		of, err := limit.Rule{Name: fmt.Sprintf("limit-%d", i), Quota: 100, Window: time.Hour}.New(l)
-		require.NoError(t, err)
-		requests = append(requests, limit.Request{Limit: of, Key: "k"})
+		requests = append(requests, limit.Request{Rule: limit.Rule{Name: fmt.Sprintf("limit-%d", i), Quota: 100, Window: time.Hour}, Key: "k"})
 	}
 	result.Decisions = make([]limit.Decision, n)
 	for i := range result.Decisions {
@@ -98,6 +96,8 @@ func TestFieldsOfSeveralKeys(t *testing.T) {
 			{[]limit.Request{{Limit: short, Key: "c"}, {Limit: user, Key: "c"}}, `"user";q=10;w=60, "user";q=2;w=3600`, `"user";r=9;t=40, "user";r=1;t=3580`},
 			{[]limit.Request{{Limit: bucket, Key: "k", Look: true}}, `"full";q=5;w=3600`, `"full";r=5`},
 			{[]limit.Request{{}}, "", ""},
+			{[]limit.Request{{Rule: limit.Rule{Name: "rule", Quota: 2, Window: time.Hour}}}, `"rule";q=2;w=3600`, `"rule";r=1;t=3580`},
+			{[]limit.Request{{Rule: limit.Rule{Name: "\"\r\n", Burst: 2, Algorithm: limit.TokenBucket}}}, "", ""},
 		} {
 			policy, state := Fields(c.requests, l.Allow(t.Context(), c.requests...))
 			require.Equal(t, c.policy, policy)

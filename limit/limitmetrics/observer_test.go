@@ -31,7 +31,7 @@ func TestObserver(t *testing.T) {
 	l, err := limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1}.New(client)
 	require.NoError(t, err)
 	defer l.Close()
-	two, err := limit.Rule{Name: "two", Quota: 2, Window: time.Hour}.New(l)
+	two, err := limit.Rule{Name: "two", Quota: 2, Window: time.Hour, Warn: 0.9}.New(l)
 	require.NoError(t, err)
 	shadow, err := limit.Rule{Name: "dark", Quota: 1, Window: time.Hour, Shadow: true}.New(l)
 	require.NoError(t, err)
@@ -39,6 +39,8 @@ func TestObserver(t *testing.T) {
 		l.Allow(t.Context(), limit.Request{Limit: two, Key: "canary"}, limit.Request{Limit: shadow, Key: "canary"})
 	}
 	l.Allow(t.Context(), limit.Request{Key: "canary"})
+	l.Allow(t.Context(), limit.Request{Key: "canary", Rule: limit.Rule{Name: "canary !"}})
+	l.Allow(t.Context(), limit.Request{Key: "canary", Rule: limit.Rule{Name: "plan", Quota: 5, Window: time.Hour}})
 	l.Allow(t.Context(), limit.Request{Limit: two, Key: "other", Look: true})
 	for _, what := range []string{"counted", "returned", "lost", "leased", "unused"} {
 		o.Hits(shadow, what, 10)
@@ -65,11 +67,14 @@ func TestObserver(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
-		"redislanes_limit_decisions_total  mistaken s false":    1,
+		"redislanes_limit_decisions_total  mistaken s false":    2,
+		"redislanes_limit_decisions_total plan allowed s false": 1,
+		"redislanes_limit_hits_total counted plan s":            1,
 		"redislanes_limit_decisions_total two allowed s false":  2,
 		"redislanes_limit_decisions_total two denied s false":   1,
 		"redislanes_limit_decisions_total dark allowed s true":  1,
 		"redislanes_limit_decisions_total dark denied s true":   2,
+		"redislanes_limit_warned_total two s":                   2,
 		"redislanes_limit_hits_total counted two s":             2,
 		"redislanes_limit_hits_total counted dark s":            11,
 		"redislanes_limit_hits_total returned dark s":           10,
@@ -80,8 +85,8 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_decisions_total held denied s false":  1,
 		"redislanes_limit_hits_total counted held s":            1,
 		"redislanes_limit_hits_total returned held s":           1,
-		"redislanes_limit_duration_seconds true s":              4,
-		"redislanes_limit_duration_seconds false s":             3,
+		"redislanes_limit_duration_seconds true s":              5,
+		"redislanes_limit_duration_seconds false s":             4,
 	}, got)
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ type Rule struct {
 // A Mode says what a Draw does with its tokens.
 type Mode uint8
 
+// The modes of a Draw.
 const (
 	Take    Mode = iota // takes all of them, or none if there are too few
 	Look                // takes none; the outcome is that of Take
@@ -60,7 +61,7 @@ type Draw struct {
 func (d *Draw) Append(p *pipeline.Pipeline) {
 	per := d.Rule.per()
 	args := [8]string{
-		decimal(per), decimal(float64(d.Cost) * per), decimal(float64(d.Rule.Burst)*per + d.Rule.half()), modes[d.Mode],
+		decimal(per), decimal(min(float64(d.Cost)*per, far)), decimal(float64(d.Rule.Burst)*per + d.Rule.half()), modes[d.Mode],
 		strconv.FormatInt(d.From.At, 10), strconv.FormatInt(d.From.Taken, 10), strconv.FormatInt(d.From.Floor, 10), d.Now,
 	}
 	n := 4
@@ -76,6 +77,9 @@ func (d *Draw) Append(p *pipeline.Pipeline) {
 	}
 	d.reply = p.Eval(script, []string{d.Key, d.Once}, args[:n]...).Fast().Idempotent()
 }
+
+// far is longer than any bucket needs until it is full, in nanoseconds.
+const far = 8e18
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
@@ -102,10 +106,10 @@ func (r Rule) half() float64 { return min(500, r.per()/2) }
 // Flow returns how long it takes until n tokens flow in.
 func (r Rule) Flow(n int64) time.Duration { return duration(float64(n) * r.per()) }
 
-// Remaining returns how many tokens a bucket has that is full after so long.
+// Remaining returns how many tokens a bucket has that is full after so long. If it owes tokens, that is negative.
 func (r Rule) Remaining(full time.Duration) int64 {
 	taken := math.Ceil((float64(full) - r.half()) / r.per())
-	return r.Burst - int64(min(max(taken, 0), float64(r.Burst)))
+	return r.Burst - int64(min(max(taken, 0), 1<<62))
 }
 
 // RetryAfter returns how long it takes until a bucket that is full after so long has the tokens; 0 if

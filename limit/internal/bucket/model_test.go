@@ -220,8 +220,10 @@ func TestAllThatFits(t *testing.T) {
 					b = plain{rule, missing + need, s.now}
 				case d.Mode != Look && missing > 0 && rule.per() < b.rule.per():
 					b = plain{rule, missing, s.now}
-				case rule.per() > b.rule.per():
-					continue // what is missing beyond the burst flows in faster
+				case !fits && rule.per() > b.rule.per(): // what it lacks flows in at the old rate
+					lacks := float64(missing + need - rule.Flow(rule.Burst).Nanoseconds())
+					require.InDelta(t, lacks/rule.per()*b.rule.per(), rule.RetryAfter(d.Full, d.Cost), 2000)
+					continue
 				}
 				require.InDelta(t, b.taken(rule, s.now), d.Full, 10, "%s: step %d", key, step)
 			}

@@ -19,8 +19,8 @@ import "github.com/redislanes/redislanes/pipeline"
 // old and a new rule share a bucket, it never allows more than the larger of the rules.
 //
 // What does not fit writes nothing, unless the clock was set back or tokens have become shorter:
-// the time and the rate hold from then on. If tokens have become longer, what is missing beyond
-// the burst flows in at the old rate until something fits.
+// the time and the rate hold from then on. If tokens have become longer, what a draw lacks flows in at
+// the old rate. The reply says so.
 //
 // ARGV has the length of a token, that of all tokens of the draw, that of the burst and a bit for
 // rounding (half a microsecond, or half a token if that is shorter), the mode, the Start of what is
@@ -93,7 +93,10 @@ end
 if part > 0 then missing, writes = math.ceil(missing - part), true end
 
 if not writes then
-  if scale > 1 and missing > room then missing = math.ceil(room + (missing - room) / scale) end
+  if scale > 1 and fits == 0 then
+    local lacking = missing + need - room + math.min(500, per / 2)
+    missing = math.ceil(missing - lacking + lacking / scale)
+  end
 elseif missing > 0 then
   redis.call("SET", KEYS[1], string.format("%d %d %d %s %d %d", missing, now, ahead, ARGV[1], floor, back), "PX", math.ceil(missing / 1000000) + 1000)
 elseif stored then

@@ -52,7 +52,7 @@ func (s *Service) allowOnce(ctx context.Context, requests []limit.Request) (resu
 		return result, false
 	}
 	ctx = context.WithoutCancel(ctx) // a client that has gone has had its hit
-	defer func() { permit.leave(oneTrip(ctx, &result)) }()
+	defer func() { permit.leave(oneTrip(ctx, decisionOf(result))) }()
 	return s.Limiter.Allow(ctx, requests...), true
 }
 

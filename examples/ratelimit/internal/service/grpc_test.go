@@ -205,20 +205,6 @@ func TestReports(t *testing.T) {
 	require.Equal(t, ok, w.ask(request("user=one")).GetOverallCode())
 }
 
-// TestCountDenied: what is denied counts, if the rule says so, but not what never fits.
-func TestCountDenied(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
-	for _, c := range []struct {
-		hits uint32
-		want pb.RateLimitResponse_Code
-	}{{6, over}, {4, ok}, {3, over}, {1, over}} {
-		req := request("counted=1")
-		req.HitsAddend = c.hits
-		require.Equal(t, c.want, w.ask(req).GetOverallCode(), c.hits)
-	}
-}
-
 func TestValuesAreApart(t *testing.T) {
 	t.Parallel()
 	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})

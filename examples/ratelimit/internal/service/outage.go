@@ -36,8 +36,8 @@ func (o *outages) Decided(took time.Duration, requests []limit.Request, result l
 	o.Observer.Decided(took, requests, result)
 	without, by := 0, false
 	var why error
-	for i := range result.Each {
-		switch d := &result.Each[i]; d.Outcome() {
+	for _, d := range result.Each() {
+		switch d.Outcome() {
 		case "failed_open", "failed_closed": // not Canceled: the client has gone
 			if without++; why == nil {
 				why = d.Err

@@ -39,7 +39,7 @@ func canceled(t *testing.T) limit.Decision {
 	require.NoError(t, err)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	d := limiter.Allow(gone, limit.Request{Limit: of, Key: "k"}).Each[0]
+	d := limiter.Allow(gone, limit.Request{Limit: of, Key: "k"}).Decision
 	require.Equal(t, "canceled", d.Outcome())
 	return d
 }
@@ -52,9 +52,9 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		var out bytes.Buffer
 		next := new(tally)
 		observer := service.LogOutages(next, slog.New(slog.NewTextHandler(&out, nil)))
-		decide := func(each ...limit.Decision) string {
+		decide := func(d limit.Decision) string {
 			out.Reset()
-			observer.Decided(0, nil, limit.Result{Each: each})
+			observer.Decided(0, nil, limit.Result{Decision: d})
 			_, line, _ := strings.Cut(out.String(), " level=")
 			return strings.TrimSpace(line)
 		}
@@ -66,8 +66,8 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		require.Empty(t, decide(redis))
 		require.Empty(t, decide(gone), "the client has gone, and not Redis")
 		for range 2 { // outages
-			require.Equal(t, `WARN msg="limits are decided without Redis, as their rules say" limits=2 error="node 10.0.0.1:6379 is down"`, decide(open, redis, closed))
-			for range 30 {
+			require.Equal(t, `WARN msg="limits are decided without Redis, as their rules say" limits=1 error="node 10.0.0.1:6379 is down"`, decide(open))
+			for range 31 {
 				time.Sleep(100 * time.Millisecond)
 				require.Empty(t, decide(closed))
 				require.Empty(t, decide(redis), "by another node")
@@ -75,9 +75,9 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			require.Empty(t, decide(limit.Decision{Near: true}), "Redis was not asked")
 			require.Empty(t, decide(gone))
-			require.Equal(t, `INFO msg="Redis decides all limits again" limits=32 for=3s`, decide(redis))
+			require.Equal(t, `INFO msg="Redis decides all limits again" limits=32 for=3.1s`, decide(redis))
 			require.Empty(t, decide(redis))
 		}
-		require.Equal(t, 2+2*65, next.decided, "all are passed on")
+		require.Equal(t, 2+2*67, next.decided, "all are passed on")
 	})
 }

@@ -32,53 +32,53 @@ func quotasOf(asks []ask, requests []limit.Request) *quotas {
 		if a.rule.Quota && q.name == "" {
 			q.name = a.rule.Limit.Rule().Name + ":" + a.key
 		}
-		q.charges = q.charges || requests[len(q.is)].Charge || a.rule.Limit.Rule().CountDenied
+		q.charges = q.charges || requests[len(q.is)].Charge
 		q.is = append(q.is, a.rule.Quota)
 	}
 	return q
 }
 
 // allow asks the limiter about a call. If quotas deny it, it counts for no other limit.
-func (s *Service) allow(ctx context.Context, asks []ask) limit.Result {
+func (s *Service) allow(ctx context.Context, asks []ask) decision {
 	q := quotasOf(asks, requestsOf(asks))
 	if q.name == "" {
-		return s.Limiter.Allow(ctx, q.requests...)
+		return decisionOf(s.Limiter.Allow(ctx, q.requests...))
 	}
 	if until, known := s.denied.Get(q.name); known && time.Now().Before(until) && !q.charges {
 		return s.allowInTurn(ctx, q)
 	}
 	reservation, result := s.Limiter.Reserve(ctx, q.requests...)
-	if result.Allowed && s.deny(q, &result) {
-		_ = reservation.Settle(ctx, giveBack(q.requests, result.Each)...) // it goes on if it takes longer; a metric says what is lost
+	d := decisionOf(result)
+	if d.Allowed && s.deny(q, &d) {
+		_ = reservation.Settle(ctx, giveBack(q.requests, d.each)...) // hits that cannot be given back stay counted; a metric says how many
 	}
-	return result
+	return d
 }
 
 // allowInTurn asks about quotas that have denied a call lately, and about the others if they do not deny
 // this one. So calls that are denied again have nothing to give back.
-func (s *Service) allowInTurn(ctx context.Context, q *quotas) limit.Result {
+func (s *Service) allowInTurn(ctx context.Context, q *quotas) decision {
 	first, others := q.split()
 	reservation, result := s.Limiter.Reserve(ctx, first...)
-	each := result.Each
-	result.Each = q.join(each, nil)
-	if s.deny(q, &result) {
-		return result
+	each := result.Each()
+	d := decision{result.Decision, q.join(each, nil)}
+	if s.deny(q, &d) {
+		return d
 	}
 	s.denied.Remove(q.name)
 	rest := s.Limiter.Allow(ctx, others...)
 	if !rest.Allowed {
 		_ = reservation.Settle(ctx, giveBack(first, each)...)
 	}
-	rest.Each = q.join(each, rest.Each)
-	return rest
+	return decision{rest.Decision, q.join(each, rest.Each())}
 }
 
 // deny denies the call if all quotas do, and remembers it.
-func (s *Service) deny(q *quotas, result *limit.Result) bool {
+func (s *Service) deny(q *quotas, of *decision) bool {
 	retryAfter := limit.Never
 	var err error
 	for i := range q.is {
-		d := &result.Each[i]
+		d := &of.each[i]
 		switch {
 		case !q.is[i]:
 			continue
@@ -89,19 +89,19 @@ func (s *Service) deny(q *quotas, result *limit.Result) bool {
 		}
 		retryAfter = min(retryAfter, d.RetryAfter)
 	}
-	result.Allowed, result.RetryAfter, result.Err = false, retryAfter, err
+	of.Allowed, of.RetryAfter, of.Err = false, retryAfter, err
 	s.denied.Add(q.name, time.Now().Add(min(retryAfter, longestDenial)))
 	return true
 }
 
-// giveBack returns the costs that a call which is denied leaves counted: those of charges, and of rules with
-// count_denied. What remains is as if the others were given back already.
+// giveBack returns the costs that a call which is denied leaves counted: those of charges. What remains is as if
+// the others were given back already.
 func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 	costs := make([]int64, len(requests))
 	for i := range requests {
 		r, d, rule := &requests[i], &each[i], requests[i].Limit.Rule()
 		switch {
-		case r.Charge, rule.CountDenied && !r.Look:
+		case r.Charge:
 			costs[i] = r.Cost
 		case d.Allowed && d.Err == nil && !r.Look:
 			d.Remaining = min(d.Remaining+r.Cost, cmp.Or(rule.Burst, rule.Quota))

@@ -72,12 +72,10 @@ func TestQuotaDenialCountsForNone(t *testing.T) {
 	require.Zero(t, res.GetStatuses()[0].GetLimitRemaining())
 	require.EqualValues(t, 98, res.GetStatuses()[1].GetLimitRemaining())
 
-	for range 3 { // hits with charge: true stay counted, and those with count_denied: true
+	for range 3 { // hits with charge: true stay counted
 		w.ask(request("first=b", "tokens=b"))
-		w.ask(request("first=c", "counted=c"))
 	}
 	require.EqualValues(t, 2, remaining("tokens=b"))
-	require.EqualValues(t, 2, remaining("counted=c"))
 }
 
 // TestQuotaFailsClosed: a request that quotas deny without Redis is not over a limit.

@@ -77,6 +77,16 @@ func remembered(limitOf func(limit.Rule) (*limit.Limit, error)) func(limit.Rule)
 	}
 }
 
+// A decision is about a request, and about each of its limits.
+type decision struct {
+	limit.Decision
+	each []limit.Decision
+}
+
+func decisionOf(r limit.Result) decision { return decision{r.Decision, r.Each()} }
+
+var unlimited = decision{Decision: limit.Decision{Allowed: true}}
+
 // An answer is what became of a request.
 type answer struct {
 	response   *pb.RateLimitResponse
@@ -96,16 +106,16 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	limited := slices.ContainsFunc(asks, func(a ask) bool { return a.limited() })
 	returns := returnsOf(asks)
 	if !limited && len(returns) == 0 {
-		return answer{response: respond(asks, limit.Result{Decision: limit.Decision{Allowed: true}})}, nil
+		return answer{response: respond(asks, unlimited)}, nil
 	}
 	permit, ok := s.Shedder.enter()
 	if !ok {
 		return answer{}, errShed
 	}
-	result := limit.Result{Decision: limit.Decision{Allowed: true}}
+	result := unlimited
 	inTime, cancel := early(ctx)
 	defer cancel()
-	defer func() { permit.leave(len(returns) == 0 && oneTrip(inTime, &result)) }()
+	defer func() { permit.leave(len(returns) == 0 && oneTrip(inTime, result)) }()
 	within, end := context.WithTimeout(inTime, s.Budget) // of all calls of the limiter
 	defer end()
 	// A client that has gone is not waited for: its request does not go on either, and
@@ -114,7 +124,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		result = s.allow(within, asks)
 	}
 	if len(returns) > 0 {
-		_ = s.Limiter.GiveBack(within, returns...) // it goes on if it takes longer; a metric says what is lost
+		_ = s.Limiter.GiveBack(within, returns...) // hits that cannot be given back stay counted; a metric says how many
 	}
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
@@ -165,7 +175,7 @@ func returnsOf(asks []ask) (returns []limit.Request) {
 }
 
 // respond says what became of each descriptor, and of all together.
-func respond(asks []ask, result limit.Result) *pb.RateLimitResponse {
+func respond(asks []ask, result decision) *pb.RateLimitResponse {
 	r := &pb.RateLimitResponse{OverallCode: pb.RateLimitResponse_OK, Statuses: make([]*pb.RateLimitResponse_DescriptorStatus, len(asks))}
 	if !result.Allowed {
 		r.OverallCode = pb.RateLimitResponse_OVER_LIMIT
@@ -174,7 +184,7 @@ func respond(asks []ask, result limit.Result) *pb.RateLimitResponse {
 	for i := range asks {
 		switch a := &asks[i]; {
 		case a.limited():
-			r.Statuses[i] = statusOf(a.rule, &result.Each[next])
+			r.Statuses[i] = statusOf(a.rule, &result.each[next])
 			next++
 		case a.rule != nil && a.rule.Unlimited:
 			r.Statuses[i] = &pb.RateLimitResponse_DescriptorStatus{Code: pb.RateLimitResponse_OK, LimitRemaining: math.MaxUint32}

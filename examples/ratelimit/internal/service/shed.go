@@ -92,13 +92,13 @@ func (p permit) leave(counts bool) {
 }
 
 // oneTrip reports whether the time that a call took says how long a round trip takes.
-// One that is denied takes two, or none, and one that leases decide takes none; one that
+// A denied call may take two or none, and one that leases decide takes none. One that
 // fails ends before the reply, and says something only if that is because the limiter's
 // budget was used up, and not the client's time.
-func oneTrip(ctx context.Context, r *limit.Result) bool {
-	if r.Err != nil {
-		return ctx.Err() == nil && errors.Is(r.Err, context.DeadlineExceeded)
+func oneTrip(ctx context.Context, d decision) bool {
+	if d.Err != nil {
+		return ctx.Err() == nil && errors.Is(d.Err, context.DeadlineExceeded)
 	}
 	asked := func(d limit.Decision) bool { return !d.Leased && d.Allowed }
-	return r.Allowed && slices.ContainsFunc(r.Each, asked)
+	return d.Allowed && slices.ContainsFunc(d.each, asked)
 }

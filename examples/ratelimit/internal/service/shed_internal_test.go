@@ -109,7 +109,7 @@ func TestOneTrip(t *testing.T) {
 	} {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.Equal(t, c.want && c.d.Err == nil, oneTrip(gone, &limit.Result{Decision: c.d, Each: []limit.Decision{c.d}}))
-		require.Equal(t, c.want, oneTrip(t.Context(), &limit.Result{Decision: c.d, Each: []limit.Decision{c.d}}))
+		require.Equal(t, c.want && c.d.Err == nil, oneTrip(gone, decision{c.d, []limit.Decision{c.d}}))
+		require.Equal(t, c.want, oneTrip(t.Context(), decision{c.d, []limit.Decision{c.d}}))
 	}
 }

@@ -53,8 +53,6 @@ descriptors:
     quota_mode: true
   - key: closed
     rate_limit: {unit: year, requests_per_unit: 5, fail_closed: true}
-  - key: counted
-    rate_limit: {unit: year, requests_per_unit: 5, count_denied: true}
   - key: tokens
     rate_limit: {unit: year, requests_per_unit: 5, charge: true}
   - key: fits
