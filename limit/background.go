@@ -63,7 +63,9 @@ func (l *Limiter) giveBack(ctx context.Context, c *call) {
 			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
 		default:
 			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
-			all = append(all, hit{kind: kindReturn, count: a.count, window: a.window, cost: a.cost, from: d.began})
+			if n := a.cost - c.giveHelpBack(a); n > 0 {
+				all = append(all, hit{kind: kindReturn, count: a.count, window: a.window, cost: n, from: d.began})
+			}
 		}
 	}
 	if len(all) == 0 {
@@ -85,6 +87,19 @@ func (l *Limiter) giveBack(ctx context.Context, c *call) {
 			return
 		}
 	}
+}
+
+// giveHelpBack gives back to the lease what it has given for the request, and returns how many hits those are.
+func (c *call) giveHelpBack(a *ask) (n int64) {
+	if a.hit == none || c.hits[a.hit].cost > a.cost {
+		return 0
+	}
+	a.count.mu.Lock()
+	defer a.count.mu.Unlock()
+	h := &c.hits[a.hit]
+	n = h.helped
+	h.giveHelpBack()
+	return n
 }
 
 // lookLate asks for the server's word once more if a delivery has ended without it: later calls then know it.

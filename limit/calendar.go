@@ -27,8 +27,8 @@ type Calendar struct {
 	Unit Unit
 
 	// Zone is the IANA name of the time zone, such as Europe/Berlin. Default UTC. Rule.New loads it
-	// from the system's tz database. If there is none, the program has to import time/tzdata.
-	// All processes should have the same database.
+	// from the system's tz database, once in a process. If there is none, the program has to import
+	// time/tzdata. All processes should have the same database.
 	Zone string
 
 	// StartsOn is the first day of a Week, 1 (Monday, the default) to 7 (Sunday), or of a Month, 1 (the

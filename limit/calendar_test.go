@@ -143,3 +143,17 @@ func TestCalendarRefuses(t *testing.T) {
 		require.EqualError(t, err, "limit: Rule user: "+want)
 	}
 }
+
+// TestCalendarShare: while Redis is away, a process has its share of a period's quota, as in 30 days for a month.
+func TestCalendarShare(t *testing.T) {
+	t.Parallel()
+	l := newLocal(2)
+	r := &Rule{Quota: 60, Calendar: Calendar{Unit: Month}}
+	now := time.Now()
+	allowed := 0
+	for ; l.take(r, "k", 1, now) != nil; allowed++ {
+	}
+	require.Equal(t, 30, allowed)
+	require.Nil(t, l.take(r, "k", 1, now.Add(23*time.Hour)))
+	require.NotNil(t, l.take(r, "k", 1, now.Add(25*time.Hour)))
+}

@@ -172,7 +172,7 @@ func (l *Limiter) heard(d *delivery) {
 			h.end()
 		case applied || h.kind != kindTake:
 			if h.from = c.limit.bucket.After(d.draw.Began, before); d.draw.Mode == bucket.Lease && h.lease == nil {
-				h.from = bucket.Start{} // tokens before those of a lease cannot be given back
+				h.from.Floor = 0 // the tokens are before those of a lease
 			}
 			h.applied, h.behind = applied, d.n-sum
 			h.decided(&x)

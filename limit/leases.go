@@ -72,8 +72,7 @@ func (c *count) begin(l *Limiter, at time.Duration) {
 // offer returns what a refill may take. A process that is young may end soon, and its lease with it.
 func (c *count) offer(l *Limiter, w window.Window, now time.Time) lease.Offer {
 	o := lease.Offer{Free: c.limit.room(&c.word, w, now), Lasts: w.Left()}
-	if c.limit.rule.Algorithm == TokenBucket {
-		o.Per = c.limit.rule.perToken()
+	if o.Per = c.lease.line.Per(); o.Per > 0 {
 		o.Lasts = min(c.limit.rule.refill(), mostWindow)
 	}
 	o.Lasts = min(o.Lasts, max(lease.Tick, now.Sub(l.counts.epoch)/4))
@@ -160,7 +159,7 @@ func (l *Limiter) idle(c *count, now time.Time, end bool) (back []hit) {
 	ok, unused := c.roll(w, now.Sub(l.counts.epoch))
 	k := c.lease
 	if k != nil && ok {
-		surplus, over := k.Idle(now.Sub(l.counts.epoch), k.line != nil)
+		surplus, over := k.Idle(now.Sub(l.counts.epoch), k.line.Per())
 		if end || over {
 			surplus += k.Left()
 			k.Lose(k.Left())

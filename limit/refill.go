@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
@@ -85,7 +86,8 @@ func (l *Limiter) filled(h *hit) {
 func (l *Limiter) stretch(h *hit) lease.Stretch {
 	per := h.count.limit.rule.perToken()
 	begins := h.word.full - time.Duration(float64(h.behind+h.cost)*per)
-	return lease.Stretch{At: h.word.at.Sub(l.counts.epoch) + begins, From: h.from, N: h.cost}
+	at := h.word.at.Sub(l.counts.epoch)
+	return lease.Stretch{At: at + begins, From: h.from, N: h.cost, Ends: at + bucket.Held}
 }
 
 func (l *Limiter) tellSome(of *Limit, what string, n int64) {

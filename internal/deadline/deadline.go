@@ -63,9 +63,8 @@ func (c *Context) end(cause error) error {
 
 func (c *Context) expire() { _ = c.end(context.DeadlineExceeded) }
 
-// Channels returns channels of which one is closed when the context ends. Nil
-// channels are never closed. To wait for both costs no registration with the outer
-// context of a [Context].
+// Channels returns channels of which one is closed when the context ends. Nil channels are never closed.
+// To wait for both costs no registration with the outer context of a [Context].
 func Channels(ctx context.Context) (own, outer <-chan struct{}) {
 	if c, ok := ctx.(*Context); ok {
 		return c.done, c.Context.Done()
@@ -94,20 +93,21 @@ type Contexts struct {
 // Begin returns a context with the values of outer that ends at the deadline, or
 // when outer ends. End must be called when nothing uses the context any more.
 func (p *Contexts) Begin(outer context.Context, at time.Time) *Context {
-	left := time.Until(at)
-	if left <= 0 { // at once, and not in a moment
-		c := &Context{Context: outer, at: at, done: make(chan struct{})}
-		c.expire()
-		return c
+	if end, ok := outer.Deadline(); ok && end.Before(at) {
+		at = end // readers go by it
 	}
 	c, _ := p.free.Get().(*Context)
 	if c == nil {
-		c = &Context{Context: outer, at: at, done: make(chan struct{})}
-		c.timer = time.AfterFunc(left, c.expire)
-		return c
+		c = &Context{done: make(chan struct{})}
 	}
 	c.Context, c.at = outer, at
-	c.timer.Reset(left)
+	if left := time.Until(at); left <= 0 { // at once, and not in a moment
+		c.expire()
+	} else if c.timer == nil {
+		c.timer = time.AfterFunc(left, c.expire)
+	} else {
+		c.timer.Reset(left)
+	}
 	return c
 }
 

@@ -54,6 +54,18 @@ func TestPastDeadline(t *testing.T) {
 	})
 }
 
+// TestEarlierDeadline: the deadline is the outer context's if that is earlier.
+func TestEarlierDeadline(t *testing.T) {
+	var all Contexts
+	outer, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	want, _ := outer.Deadline()
+	c := all.Begin(outer, time.Now().Add(time.Hour))
+	end, _ := c.Deadline()
+	require.Equal(t, want, end)
+	all.End(c)
+}
+
 type key struct{}
 
 // TestValues: a context has the values of its parent, and none once it is given

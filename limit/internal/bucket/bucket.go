@@ -28,7 +28,7 @@ const (
 	Charge              // takes all of them, even beyond the burst
 	Lease               // is Take for tokens that are used later, each before it flows in: nothing taken before them is given back from then on
 	Return              // gives back tokens of a Take or Charge, as far as they have not flowed in since
-	Unlease             // gives back the last tokens of a Lease, if it is the latest one of the bucket
+	Unlease             // gives back the last tokens of a Lease, if it is the latest one of the bucket or they are far ahead
 	Last                // gives back the tokens taken last; a bucket is never more than full
 )
 
@@ -36,7 +36,7 @@ var modes = [...]string{"take", "look", "charge", "lease", "return", "unlease", 
 
 // A Start is where the tokens of a draw begin. Only [Return] and [Unlease] need it. The zero Start gives back
 // nothing.
-type Start struct{ At, Taken, Floor int64 }
+type Start struct{ At, Taken, Floor, Since int64 }
 
 // A Draw is one run of the script. Set the first fields, Append it to a pipeline, run that, and Read
 // the outcome. It may be sent again then. It is not safe for concurrent use.
@@ -60,16 +60,17 @@ type Draw struct {
 // Append appends the draw to the pipeline.
 func (d *Draw) Append(p *pipeline.Pipeline) {
 	per := d.Rule.per()
-	args := [8]string{
+	args := [9]string{
 		decimal(per), decimal(min(float64(d.Cost)*per, far)), decimal(float64(d.Rule.Burst)*per + d.Rule.half()), modes[d.Mode],
-		strconv.FormatInt(d.From.At, 10), strconv.FormatInt(d.From.Taken, 10), strconv.FormatInt(d.From.Floor, 10), d.Now,
+		strconv.FormatInt(d.From.At, 10), strconv.FormatInt(d.From.Taken, 10), strconv.FormatInt(d.From.Floor, 10),
+		strconv.FormatInt(d.From.Since, 10), d.Now,
 	}
 	n := 4
 	if d.Mode == Return || d.Mode == Unlease {
-		n = 7
+		n = 8
 	}
 	if d.Now != "" {
-		n = 8
+		n = 9
 	}
 	if d.Once == "" {
 		d.reply = p.Eval(script, []string{d.Key}, args[:n]...).Fast()
@@ -87,14 +88,14 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 // that took effect earlier has nothing but Applied.
 func (d *Draw) Read() {
 	var n []int64
-	if d.Err = d.reply.Into(&n); d.Err == nil && len(n) != 5 {
-		d.Err = fmt.Errorf("limit: the script has replied with %d numbers, want 5", len(n))
+	if d.Err = d.reply.Into(&n); d.Err == nil && len(n) != 6 {
+		d.Err = fmt.Errorf("limit: the script has replied with %d numbers, want 6", len(n))
 	}
 	if d.Err != nil {
 		d.Applied, d.Full, d.Began = false, 0, Start{}
 		return
 	}
-	d.Applied, d.Full, d.Began = n[0] == 1, time.Duration(n[1]), Start{n[2], n[3], n[4]}
+	d.Applied, d.Full, d.Began = n[0] == 1, time.Duration(n[1]), Start{n[2], n[3], n[4], n[5]}
 }
 
 // per returns how many nanoseconds it takes until a token flows in.

@@ -96,7 +96,6 @@ func TestDraws(t *testing.T) {
 		full(20, draw(Last, 5))
 		full(20, draw(Return, 5, first.Began))
 		full(19, draw(Unlease, 1, leased.Began))
-		full(19, draw(Unlease, 1, leased.Began))
 		s.now += 60_000_000
 		full(0, draw(Last, 5))
 		require.True(t, full(20, draw(Take, 20)).Applied)
@@ -109,5 +108,13 @@ func TestDraws(t *testing.T) {
 		s.now += 6_000_000
 		full(7, draw(Take, 7))
 		full(7, draw(Return, 5, early.Began))
+
+		draw = s.key("far", Rule{10, 100, 10 * time.Second})
+		far := draw(Lease, 20)
+		draw(Take, 5)
+		full(45, draw(Lease, 20))
+		full(37, draw(Unlease, 8, far.Rule.After(far.Began, 12)))
+		s.now += 5_000_000
+		full(32, draw(Unlease, 2, far.Rule.After(far.Began, 10))) // a lease of today may have tokens there
 	})
 }

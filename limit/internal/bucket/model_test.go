@@ -93,7 +93,7 @@ func (h *history) lease(d Draw) {
 	}
 	one := holder{draw: drawn, left: d.Cost}
 	for i := range d.Cost {
-		one.until = append(one.until, h.passed+(drawn.Full-d.Rule.Flow(d.Cost-i)).Microseconds())
+		one.until = append(one.until, h.passed+min(Held, drawn.Full-d.Rule.Flow(d.Cost-i)).Microseconds())
 	}
 	h.leased = append(h.leased, one)
 }

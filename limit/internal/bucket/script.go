@@ -1,18 +1,29 @@
 package bucket
 
-import "github.com/redislanes/redislanes/pipeline"
+import (
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// Held is how long tokens of a [Lease] may be kept before they are used or given back.
+const Held = 10 * time.Second
+
+var heldNanos = strconv.FormatInt(int64(Held), 10)
 
 // The script is the generic cell rate algorithm (GCRA, ITU-T I.371, annex A). The clock is the
 // server's, in microseconds since 2025, so that those of the processes need not agree. Lengths of
 // time are in nanoseconds, rounded up.
 //
-// KEYS[1] holds "missing at ahead length floor back":
+// KEYS[1] holds "missing at ahead length floor back since":
 //   - missing: how long it took, at the time at, until the bucket was full. The sum of both is the
 //     theoretical arrival time.
 //   - ahead: by how much at is ahead of the server's clock. If that is set back, time goes on from
 //     where it was.
 //   - length: of a token. If the rule has changed, as many tokens are missing as before.
 //   - floor, back: for returns, see below.
+//   - since: when the bucket was last full or its rule changed.
 //
 // A key that is not there is a full bucket. Nothing cuts what is missing: a bucket whose burst was
 // reduced allows nothing until what is missing fits, as after a charge. So while processes with an
@@ -39,28 +50,31 @@ import "github.com/redislanes/redislanes/pipeline"
 //
 // Nothing before the floor moves: that is when the bucket was last full or its rule changed, or the
 // end of a lease. Leases use each token before the present would have passed it, had it not moved.
-// A Start of another floor gives back nothing. The latest lease itself lowers its floor.
-const text = `
-local per, need, room, mode, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[8])
+// The latest lease itself lowers its floor. A Start of another floor gives back tokens only if they are
+// ahead by more than [Held], and taken since the bucket was full: until the present comes there, all
+// leases of today have ended, and so none has tokens on the place of those that came back.
+var text = `
+local held = ` + heldNanos + `
+local per, need, room, mode, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[9])
 if not now then
   local time = redis.call("TIME")
   now = (time[1] - 1735689600) * 1000000 + time[2]
 end
-local missing, ahead, floor, back, scale, writes = 0, 0, now, 0, 1, false
+local missing, ahead, floor, back, since, scale, writes = 0, 0, now, 0, now, 1, false
 local stored = redis.call("GET", KEYS[1])
 if stored then
   local at, length
-  missing, at, ahead, length, floor, back = string.match(stored, "^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$")
-  now, ahead, floor, back = now + ahead, ahead + 0, floor + 0, back + 0
+  missing, at, ahead, length, floor, back, since = string.match(stored, "^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$")
+  now, ahead, floor, back, since = now + ahead, ahead + 0, floor + 0, back + 0, since + 0
   local passed = now - at
   if passed < 0 then
     now, ahead, passed, writes = now - passed, ahead - passed, 0, true
   end
   missing = missing - passed * 1000
   if missing <= 0 then
-    missing, floor, back = 0, now, 0
+    missing, floor, back, since = 0, now, 0, now
   elseif length ~= ARGV[1] then
-    scale, floor, back = per / length, now, 0
+    scale, floor, back, since = per / length, now, 0, now
     missing = math.ceil(math.min(missing * scale, room + 3e18)) -- a hundred years
     writes = writes or scale < 1
   end
@@ -70,16 +84,19 @@ local fits, from, part = 1, 0, 0
 if mode == "last" then
   part = math.min(need, missing - math.max(floor - now, 0) * 1000)
   back = math.ceil(back + math.max(part, 0))
-elseif mode == "return" then
-  if tonumber(ARGV[7]) == floor then
+elseif mode == "return" or mode == "unlease" then
+  if tonumber(ARGV[7]) ~= floor then
+    if (ARGV[5] - now) * 1000 - back >= held and tonumber(ARGV[8]) == since then
+      part = math.min(need, missing)
+      back = math.ceil(back + part)
+    end
+  elseif mode == "unlease" then
+    part = math.max(0, math.min(need, (floor - now) * 1000, missing))
+    floor, back = floor - math.floor(part / 1000), math.ceil(back + part)
+  else
     local stop = math.max((ARGV[5] - now) * 1000 - back, (ARGV[6] - now) * 1000) + need
     part = math.min(need, stop, missing - math.max(floor - now, 0) * 1000)
     if part > 0 and stop < missing - math.min(2000, per / 2) then back = math.ceil(back + part) end
-  end
-elseif mode == "unlease" then
-  if tonumber(ARGV[7]) == floor then
-    part = math.min(need, (floor - now) * 1000, missing)
-    floor = floor - math.floor(math.max(part, 0) / 1000)
   end
 else
   if missing + need > room then fits = 0 end
@@ -98,11 +115,11 @@ if not writes then
     missing = math.ceil(missing - lacking + lacking / scale)
   end
 elseif missing > 0 then
-  redis.call("SET", KEYS[1], string.format("%d %d %d %s %d %d", missing, now, ahead, ARGV[1], floor, back), "PX", math.ceil(missing / 1000000) + 1000)
+  redis.call("SET", KEYS[1], string.format("%d %d %d %s %d %d %d", missing, now, ahead, ARGV[1], floor, back, since), "PX", math.ceil(missing / 1000000) + 1000)
 elseif stored then
   redis.call("DEL", KEYS[1])
 end
-local reply = {fits, missing, from, now, floor}
+local reply = {fits, missing, from, now, floor, since}
 `
 
-var script = pipeline.NewScript(Once(text, "{1, 0, 0, 0, 0}"))
+var script = pipeline.NewScript(Once(text, "{1, 0, 0, 0, 0, 0}"))

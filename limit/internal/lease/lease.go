@@ -154,12 +154,20 @@ func (l *Lease) want(o Offer) (n, extra int64) {
 		if all := float64(n) + away; all > float64(o.Free)/Share {
 			part *= float64(o.Free) / Share / all
 		}
-		extra = int64(part * tick / o.Per)
+		extra = flow(part*tick, o.Per)
 	}
 	if n = int64(part * float64(l.size)); n < least {
 		return 0, 0
 	}
 	return n, extra
+}
+
+// flow returns how many tokens flow in a time.
+func flow(t, per float64) int64 {
+	if per == 0 {
+		return 0
+	}
+	return int64(t / per)
 }
 
 // Lasts returns how long so many hits last.
@@ -200,14 +208,14 @@ func (l *Lease) Next() (unused int64) {
 
 // Idle returns how many hits are to be returned to Redis, and takes them from the lease: all if
 // nobody has used one for a tick, or for two of the shortest, else those that are far more than a
-// tick needs, unless they flow away by themselves. over says that the lease has not been used for long: a
-// second, or a slow key's tick.
-func (l *Lease) Idle(at time.Duration, flows bool) (surplus int64, over bool) {
+// tick needs, with those that flow away in it. over says that the lease has not been used for long: a second,
+// or a slow key's tick. per is the time in which a token flows into a bucket, 0 for a window.
+func (l *Lease) Idle(at time.Duration, per float64) (surplus int64, over bool) {
 	unused := at - l.last
 	if unused > max(2*Tick, l.length()) {
 		surplus = l.left
-	} else if !flows {
-		surplus = max(0, l.left-2*l.size)
+	} else {
+		surplus = max(0, l.left-2*(l.size+flow(float64(l.length()), per)))
 	}
 	l.left -= surplus
 	return surplus, unused > max(unusedLong, l.length())

@@ -85,7 +85,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				left := int64(0)
 				for i := range leases {
 					if step%20 == 0 {
-						surplus, _ := leases[i].Idle(at, false)
+						surplus, _ := leases[i].Idle(at, 0)
 						s.counted -= surplus
 					}
 					left += leases[i].Left()
@@ -218,25 +218,25 @@ func TestIdle(t *testing.T) {
 		l.Take(1, 0, Offer{})
 	}
 	l.Filled(300)
-	surplus, _ := l.Idle(2*Tick, true)
+	surplus, _ := l.Idle(2*Tick, float64(Tick)/50)
 	require.Zero(t, surplus, "tokens that flow away")
-	surplus, over := l.Idle(2*Tick, false)
+	surplus, over := l.Idle(2*Tick, 0)
 	require.EqualValues(t, 100, surplus, "more than two ticks need")
 	require.False(t, over)
-	surplus, over = l.Idle(2*Tick+1, false)
+	surplus, over = l.Idle(2*Tick+1, 0)
 	require.EqualValues(t, 200, surplus)
 	require.False(t, over)
-	surplus, over = l.Idle(time.Second+1, false)
+	surplus, over = l.Idle(time.Second+1, 0)
 	require.Zero(t, surplus)
 	require.True(t, over)
 
 	l = Lease{}
 	l.Begin(40, 0)
 	l.Filled(40)
-	surplus, over = l.Idle(SlowTick, false)
+	surplus, over = l.Idle(SlowTick, 0)
 	require.Zero(t, surplus)
 	require.False(t, over)
-	surplus, over = l.Idle(SlowTick+1, false)
+	surplus, over = l.Idle(SlowTick+1, 0)
 	require.EqualValues(t, 40, surplus)
 	require.True(t, over)
 }

@@ -9,7 +9,7 @@ import (
 
 // A Line is the tokens of a bucket that a lease has. Each is a stretch of time, in which the
 // bucket gets a token. Once that has begun, the token of the lease is gone: a full bucket would
-// have had no room for it. A nil Line, of a lease of a window, has none. It is not safe for
+// have had no room for it. No token is kept for more than [bucket.Held]. A nil Line, of a lease of a window, has none. It is not safe for
 // concurrent use.
 type Line struct {
 	per       float64 // nanoseconds of a token
@@ -21,10 +21,19 @@ type Stretch struct {
 	At   time.Duration // when it begins
 	From bucket.Start  // the same by the server's clock
 	N    int64         // how many tokens
+	Ends time.Duration // when they are gone, at the latest
 }
 
 // NewLine returns a line whose tokens are that long, in nanoseconds.
 func NewLine(per float64) *Line { return &Line{per: per} }
+
+// Per returns how many nanoseconds a token is; 0 for a nil Line.
+func (l *Line) Per() float64 {
+	if l == nil {
+		return 0
+	}
+	return l.per
+}
 
 // Add adds a stretch. It returns how many tokens of others are given up for it.
 func (l *Line) Add(s Stretch) (gone int64) {
@@ -52,7 +61,10 @@ func (l *Line) Expire(at time.Duration) (gone int64) {
 		return 0
 	}
 	for i := len(l.stretches) - 1; i >= 0; i-- {
-		if s := &l.stretches[i]; s.At < at {
+		switch s := &l.stretches[i]; {
+		case s.Ends < at:
+			gone += l.cut(i, s.N)
+		case s.At < at:
 			n := math.Ceil(float64(at-s.At) / l.per)
 			gone += l.cut(i, int64(min(n, float64(s.N))))
 		}
@@ -67,9 +79,10 @@ func (l *Line) Take(n int64) (taken Stretch) {
 	if l == nil {
 		return taken
 	}
-	taken = Stretch{At: l.stretches[0].At, From: l.stretches[0].From, N: n}
-	for n > 0 {
+	taken = l.stretches[0]
+	for taken.N = n; n > 0; {
 		s := l.stretches[0]
+		taken.Ends = min(taken.Ends, s.Ends)
 		if s.At < taken.At {
 			taken.At, taken.From = s.At, s.From
 		}
@@ -89,6 +102,7 @@ func (l *Line) Give(s Stretch) {
 		return
 	}
 	first := &l.stretches[0]
+	first.Ends = min(first.Ends, s.Ends)
 	if first.N += s.N; s.At < first.At {
 		first.At, first.From = s.At, s.From
 	}
@@ -102,7 +116,7 @@ func (l *Line) Drop(n int64) (dropped []Stretch) {
 		ahead := float64(last.N-some) * l.per
 		from := last.From
 		from.At += int64(ahead / 1000)
-		dropped = append(dropped, Stretch{At: last.At + time.Duration(ahead), From: from, N: some})
+		dropped = append(dropped, Stretch{At: last.At + time.Duration(ahead), From: from, N: some, Ends: last.Ends})
 		if n, last.N = n-some, last.N-some; last.N == 0 {
 			l.stretches = l.stretches[:len(l.stretches)-1]
 		}

@@ -13,30 +13,33 @@ import (
 // TestLine: tokens are handed out in their order, and are gone once their stretch has begun.
 func TestLine(t *testing.T) {
 	l := NewLine(1e6)
-	require.Zero(t, l.Add(Stretch{At: 10 * time.Millisecond, From: bucket.Start{At: 5000}, N: 4}))
-	require.Zero(t, l.Add(Stretch{At: 20 * time.Millisecond, From: bucket.Start{At: 15_000}, N: 2}))
+	require.Zero(t, l.Add(Stretch{At: 10 * time.Millisecond, From: bucket.Start{At: 5000}, N: 4, Ends: time.Second}))
+	require.Zero(t, l.Add(Stretch{At: 20 * time.Millisecond, From: bucket.Start{At: 15_000}, N: 2, Ends: 2 * time.Second}))
 	require.Zero(t, l.Expire(10*time.Millisecond))
 	require.EqualValues(t, 1, l.Expire(10*time.Millisecond+1))
-	require.Equal(t, Stretch{At: 11 * time.Millisecond, From: bucket.Start{At: 6000}, N: 1}, l.Take(1))
+	require.Equal(t, Stretch{At: 11 * time.Millisecond, From: bucket.Start{At: 6000}, N: 1, Ends: time.Second}, l.Take(1))
 	taken := l.Take(3)
-	require.Equal(t, Stretch{At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 3}, taken, "two, and one of the next stretch")
+	require.Equal(t, Stretch{At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 3, Ends: time.Second}, taken, "two, and one of the next stretch")
 	l.Give(taken)
-	require.Zero(t, l.Add(Stretch{At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2}))
-	require.Equal(t, []Stretch{{At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2}, {At: 14 * time.Millisecond, From: bucket.Start{At: 9000}, N: 2}}, l.Drop(4))
-	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 2}}, l.stretches)
+	require.Zero(t, l.Add(Stretch{At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2, Ends: 2 * time.Second}))
+	require.Equal(t, []Stretch{{At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2, Ends: 2 * time.Second}, {At: 14 * time.Millisecond, From: bucket.Start{At: 9000}, N: 2, Ends: time.Second}}, l.Drop(4))
+	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 2, Ends: time.Second}}, l.stretches)
 	l.Give(taken)
 	require.EqualValues(t, 5, l.Expire(time.Second))
 	require.Empty(t, l.stretches)
+	l.Add(Stretch{At: time.Hour, N: 7, Ends: 2 * time.Second})
+	require.Zero(t, l.Expire(2*time.Second))
+	require.EqualValues(t, 7, l.Expire(2*time.Second+1))
 }
 
 // TestTakenTokensAreNotLate: tokens of two stretches, the later one first, are returned from where the
 // earlier one begins.
 func TestTakenTokensAreNotLate(t *testing.T) {
 	l := NewLine(1e6)
-	l.Add(Stretch{At: 100 * time.Millisecond, From: bucket.Start{At: 95_000}, N: 1})
-	l.Add(Stretch{At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 20})
-	require.Equal(t, Stretch{At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 10}, l.Take(10))
-	require.Equal(t, []Stretch{{At: 59 * time.Millisecond, From: bucket.Start{At: 54_000}, N: 11}}, l.stretches)
+	l.Add(Stretch{At: 100 * time.Millisecond, From: bucket.Start{At: 95_000}, N: 1, Ends: time.Second})
+	l.Add(Stretch{At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 20, Ends: 2 * time.Second})
+	require.Equal(t, Stretch{At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 10, Ends: time.Second}, l.Take(10))
+	require.Equal(t, []Stretch{{At: 59 * time.Millisecond, From: bucket.Start{At: 54_000}, N: 11, Ends: 2 * time.Second}}, l.stretches)
 }
 
 // TestLineIsNeverLate: whatever is added, taken, given back and expires, no token that is left
@@ -52,7 +55,7 @@ func TestLineIsNeverLate(t *testing.T) {
 			left -= l.Expire(at)
 			switch r.IntN(4) {
 			case 0:
-				s := Stretch{At: max(end, at) + time.Duration(r.IntN(20))*time.Millisecond, N: 1 + r.Int64N(30)}
+				s := Stretch{At: max(end, at) + time.Duration(r.IntN(20))*time.Millisecond, N: 1 + r.Int64N(30), Ends: at + time.Duration(1+r.IntN(100))*time.Millisecond}
 				end = s.At + time.Duration(s.N)*per
 				left += s.N - l.Add(s)
 			case 1:

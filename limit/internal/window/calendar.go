@@ -2,6 +2,8 @@ package window
 
 import (
 	"fmt"
+	"path"
+	"sync"
 	"time"
 )
 
@@ -51,11 +53,25 @@ func (c Calendar) Compile() (*Compiled, error) {
 	case c.Zone == "Local": // another one in each process
 		return nil, wrong("Zone", c.Zone, "want a name such as Europe/Berlin")
 	}
-	zone, err := time.LoadLocation(c.Zone)
+	zone, err := load(c.Zone)
 	if err != nil {
 		return nil, wrong("Zone", c.Zone, err)
 	}
 	return &Compiled{unit: c.Unit, startsOn: int64(max(1, c.StartsOn)), zone: zone}, nil
+}
+
+// zones are those that were loaded, *time.Location by name: many calendars have the same one.
+var zones sync.Map
+
+func load(name string) (*time.Location, error) {
+	if known, ok := zones.Load(name); ok {
+		return known.(*time.Location), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err == nil && path.Clean(name) == name { // Europe/./Berlin also leads to a file, and there is no end of such names
+		zones.Store(name, zone)
+	}
+	return zone, err
 }
 
 func wrong(field string, value, why any) error { return fmt.Errorf("%s = %v: %v", field, value, why) }

@@ -79,6 +79,16 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
+// TestZonesAreShared: many calendars have one zone in memory; names without end have none.
+func TestZonesAreShared(t *testing.T) {
+	t.Parallel()
+	month, day := compile(t, Calendar{Unit: Month, Zone: "Asia/Tokyo"}), compile(t, Calendar{Unit: Day, Zone: "Asia/Tokyo"})
+	require.Same(t, month.zone, day.zone)
+	_, _ = Calendar{Unit: Day, Zone: "Asia/./Tokyo"}.Compile()
+	_, ok := zones.Load("Asia/./Tokyo")
+	require.False(t, ok)
+}
+
 // TestCalendarIsShared: goroutines whose moments lie in different periods do not disturb each other.
 func TestCalendarIsShared(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// zones returns the names of the tz database, one of each that are links to the same zone.
-func zones(t *testing.T) (names []string) {
+// zoneNames returns the names of the tz database, one of each that are links to the same zone.
+func zoneNames(t *testing.T) (names []string) {
 	t.Helper()
 	all, err := zip.OpenReader(filepath.Join(build.Default.GOROOT, "lib", "time", "zoneinfo.zip"))
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestZones(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range zones(t) {
+	for _, name := range zoneNames(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			zone, err := time.LoadLocation(name)
