@@ -80,7 +80,7 @@ func (d *delivery) prepare(l *Limiter) {
 	}
 	d.take = counter.Take{
 		Key: name, Before: before, N: n, Bound: bound, Left: w.Left(), Length: w.Length, TTL: ttl(w, of.windows(), l.cfg.Budget),
-		Known: !x.at.IsZero() && !x.doubt, Used: x.used, UsedBefore: x.before, Doubt: x.doubt,
+		Known: !x.at.IsZero(), Used: x.used, UsedBefore: x.before, Doubt: x.doubt,
 	}
 }
 
@@ -140,7 +140,7 @@ func (d *delivery) said() (applied bool, x word, err error) {
 	if d.draw.Key != "" {
 		return d.draw.Applied, word{at: d.asked, full: d.draw.Full}, d.draw.Err
 	}
-	return d.take.Applied, word{at: d.asked, used: d.take.Total, before: d.take.TotalBefore}, d.take.Err
+	return d.take.Applied, word{at: d.asked, used: d.take.Total, before: d.take.TotalBefore, doubt: d.take.Doubt}, d.take.Err
 }
 
 // heard tells the hits what the server has said. Hits that fit only without the others wait for the next
