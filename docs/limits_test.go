@@ -41,7 +41,7 @@ func reserve(ctx context.Context, limiter *limit.Limiter, tokens *limit.Limit, u
 	if !result.Allowed {
 		return errLimited
 	}
-	defer reservation.Cancel(ctx) // does nothing after Settle
+	defer reservation.Cancel(context.WithoutCancel(ctx)) // does nothing after Settle
 	used := work()
 	return reservation.Settle(ctx, used)
 }

@@ -160,7 +160,7 @@ func (l *Limiter) heard(d *delivery) {
 		}
 	}
 	var again []*hit
-	sum := int64(0) // of the hits so far
+	w, sum := d.hits[0].window, int64(0) // sum: of the hits so far. One that has ended is its caller's
 	for _, h := range d.hits {
 		before := sum
 		sum += h.sent
@@ -184,7 +184,7 @@ func (l *Limiter) heard(d *delivery) {
 		}
 	}
 	c.waiting = append(again, c.waiting...)
-	l.lookLate(c, d.hits[0].window, err)
+	l.lookLate(c, w, err)
 	if c.asked = (time.Time{}); len(c.waiting) > 0 {
 		c.asked = time.Now()
 		l.inside.Stay()

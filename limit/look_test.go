@@ -115,3 +115,38 @@ func TestLookWithoutRedis(t *testing.T) {
 		require.False(t, l.Allow(t.Context(), look).Allowed)
 	})
 }
+
+// TestLookBesideALease: what a look says is exact while a lease decides about the call's hits, or about those
+// of other calls.
+func TestLookBesideALease(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		for _, together := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				limit := l.must(t, Rule{Name: "r", Quota: 100_000, Window: mostWindow, Algorithm: algorithm})
+				look, hit := Request{Limit: limit, Key: "k", Look: true}, Request{Limit: limit, Key: "k", Cost: 5}
+				leased, wrong := 0, 0
+				for used := int64(0); used < 3000; used += 5 {
+					var r Result
+					var d Decision
+					if together {
+						r = l.Allow(t.Context(), look, hit)
+						d, r.Decision = r.Each()[0], r.Each()[1]
+					} else {
+						d, r = l.Allow(t.Context(), look).Decision, l.Allow(t.Context(), hit)
+					}
+					require.True(t, r.Allowed)
+					if d.Remaining != 100_000-used {
+						wrong++
+					}
+					if r.Leased {
+						leased++
+					}
+					time.Sleep(4 * time.Millisecond)
+				}
+				require.Greater(t, leased, 300)
+				require.Zero(t, wrong, "%v, in one call: %v", algorithm, together)
+			})
+		}
+	}
+}

@@ -11,6 +11,9 @@ import (
 // refill asks for the hits of leases, as any hit does: a refill takes what fits. Those that may wait travel
 // with others, since a trip of its own would cost more than the few hits of such a refill. The caller is inside.
 func (l *Limiter) refill(all []hit) {
+	if len(all) == 0 {
+		return
+	}
 	now := all[:0]
 	for i := range all {
 		if all[i].wait {

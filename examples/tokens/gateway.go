@@ -46,14 +46,15 @@ func (g *gateway) ask(ctx context.Context, user, prompt string, most int64) (ans
 	default:
 		return "", &limitedError{estimate, result.Decision}
 	}
-	// If the model fails, the user pays nothing. After Settle, Cancel does nothing. Both go on in
-	// the background if the user has gone, or Redis is slow: their errors need no action here.
-	defer func() { _ = reservation.Cancel(ctx) }()
+	// If the model fails, the user pays nothing. After Settle, Cancel does nothing. Both also run if the user has
+	// gone. If Redis is away, the estimate stays counted: their errors need no action here.
+	settling := context.WithoutCancel(ctx)
+	defer func() { _ = reservation.Cancel(settling) }()
 	answer, used, err := g.model(ctx, prompt, most)
 	if err != nil {
 		return "", err
 	}
-	_ = reservation.Settle(ctx, used)
+	_ = reservation.Settle(settling, used)
 	return answer, nil
 }
 

@@ -100,6 +100,20 @@ func TestDraws(t *testing.T) {
 		full(0, draw(Last, 5))
 		require.True(t, full(20, draw(Take, 20)).Applied)
 
+		s.now += 60_000_000 // a stretch that moves up, and begins to pass then
+		first, second = draw(Take, 10), draw(Take, 10)
+		full(10, draw(Return, 10, first.Began))
+		s.now += 9_000_000
+		full(11, draw(Take, 10))
+		full(10, draw(Return, 10, second.Began))
+
+		s.now += 60_000_000 // in any order: none has moved to before it was taken
+		first, second = draw(Take, 5), draw(Take, 5)
+		third := full(15, draw(Take, 5))
+		full(10, draw(Return, 5, second.Began))
+		full(5, draw(Return, 5, first.Began))
+		full(0, draw(Return, 5, third.Began))
+
 		s.now += 60_000_000 // a Start from before the bucket was full
 		first = draw(Take, 10)
 		full(11, draw(Take, 1))

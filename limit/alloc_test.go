@@ -1,0 +1,92 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/race"
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+// TestDecisionAllocatesItsResult gates the hot path: of a call that is allowed, only
+// the decisions are allocated, whether it is of one limit or of five on three nodes, and
+// whether Redis decides or leases do. A sliding window that Redis is
+// asked about allocates once more, and a bucket up to seven times.
+func TestDecisionAllocatesItsResult(t *testing.T) {
+	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
+	testAllocations(t, addrs, true, []Algorithm{FixedWindow, FixedWindow, FixedWindow, SlidingWindow, SlidingWindow})
+	testAllocations(t, addrs, true, []Algorithm{TokenBucket, TokenBucket, TokenBucket, TokenBucket, TokenBucket})
+	testAllocations(t, addrs, false, []Algorithm{TokenBucket, FixedWindow, FixedWindow, SlidingWindow, TokenBucket})
+}
+
+// testAllocations is TestDecisionAllocatesItsResult for calls of the first limit, and of all five.
+func testAllocations(t *testing.T, addrs []string, noLease bool, algorithms []Algorithm) {
+	client, err := cluster.Config{}.New(t.Context(), addrs)
+	require.NoError(t, err)
+	defer client.Close()
+	l, err := Config{Budget: time.Hour, Observer: quiet{}}.New(client)
+	require.NoError(t, err)
+	defer l.Close()
+	tags := []string{"{b}", "{a}", "{c}", "{d}", "{e}"}
+	nodes := make(map[string]bool)
+	for _, tag := range tags {
+		nodes[client.Primary(cluster.Slot(tag))] = true
+	}
+	require.Len(t, nodes, 3)
+	var requests []Request
+	for i, a := range algorithms {
+		of, err := Rule{Name: fmt.Sprint("n", i), Quota: 1_000_000_000, Window: time.Hour, Algorithm: a, NoLease: noLease}.New(l)
+		require.NoError(t, err)
+		requests = append(requests, Request{Limit: of, Key: tags[i] + "user"})
+	}
+	sooner, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
+	defer cancel()
+	cancellable, leave := context.WithCancel(t.Context())
+	defer leave()
+	for name, ctx := range map[string]context.Context{
+		"without an end": context.Background(), "that ends sooner": sooner, "that can be cancelled": cancellable,
+	} {
+		for _, n := range []int{1, 5} {
+			t.Run(fmt.Sprint(n, " limits, without leases: ", noLease, ", ", algorithms[0], ", a context ", name), func(t *testing.T) {
+				leased := 0
+				decide := func() {
+					r := l.Allow(ctx, requests[:n]...)
+					if !r.Allowed || r.Err != nil {
+						t.Fatal(r.Err)
+					}
+					if r.Leased {
+						leased++
+					}
+				}
+				for range 300 {
+					decide()
+				}
+				leased = 0
+				most := 1.0
+				for _, r := range requests[:n] {
+					if noLease {
+						most += map[Algorithm]float64{SlidingWindow: 1, TokenBucket: 7}[r.Limit.rule.Algorithm]
+					}
+				}
+				if race.Enabled {
+					most += 100
+				}
+				require.LessOrEqual(t, servers.LeastAllocs(500, most, decide), most)
+				if !noLease {
+					require.Greater(t, leased, 400)
+				}
+			})
+		}
+	}
+}
+
+// A quiet observer does nothing with what it is told.
+type quiet struct{}
+
+func (quiet) Decided(time.Duration, []Request, Result) {}
+func (quiet) Hits(*Limit, string, int64)               {}
