@@ -85,7 +85,7 @@ func (l *Lease) Take(cost int64, at time.Duration, o Offer) (ok bool, ask int64)
 		return ok, 0
 	}
 	want, extra := l.want(o)
-	if cost > want || l.left >= (want+3)/4 {
+	if cost > want || l.left >= (want+extra+3)/4 {
 		return ok, 0
 	}
 	l.asking, l.early = true, l.left > 0
@@ -140,7 +140,8 @@ func (l *Lease) shorten(at time.Duration) {
 // what remains. Hits that nobody has used when the window ends, or the process does, are lost. So the
 // lease also has only the hits of an eighth of the time that they last, or of a Tick if that is longer.
 // This bound does not hold for a tiny share of what is free: then little is lost. Tokens of a bucket flow
-// away while the lease has them. So a lease of a bucket takes as many more (extra) as do in its time.
+// away while the lease has them. So a lease of a bucket takes as many more (extra) as do in its time, and asks
+// again when a quarter of all is left.
 func (l *Lease) want(o Offer) (n, extra int64) {
 	tick := float64(l.length())
 	lasts := max(0, o.Lasts/8, min(Tick, o.Lasts))
