@@ -18,8 +18,7 @@ import (
 //   - Hits of a call that runs at the same time are forgotten or not.
 //   - Hits that were counted before the Reset and are given back after it, by a denied call or
 //     a lease, are allowed in addition to the limit.
-//   - The near caches of other processes may still deny the key: for their budget, at most 100 ms,
-//     or with CountDenied until the window ends or the tokens have flowed in.
+//   - The near caches of other processes may still deny the key: for their budget, at most 100 ms.
 func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	switch {
 	case !l.made():

@@ -29,8 +29,7 @@ const (
 	// TokenBucket is a bucket of Burst tokens. Each hit takes one. Quota new tokens flow in
 	// during a Window, evenly spread. It is the generic cell rate algorithm. Any time as long
 	// as a window has at most Burst + Quota hits. The clock is that of the server that has the
-	// key. A denied hit takes nothing, and needs no second round trip. Without a lease each hit
-	// runs a script of its own.
+	// key. Without a lease each hit runs a script.
 	TokenBucket
 )
 
@@ -87,7 +86,7 @@ type Rule struct {
 	// decides about them without Redis. The limit is never exceeded, except that of a bucket after
 	// the machine was suspended. If a process crashes, its reserved hits are lost until the window
 	// ends: about a sixteenth of the hits that remained, at most. These have no leases: rules with
-	// CountDenied or Shadow, limits (of a bucket: bursts) below 64, buckets that fill up within
+	// Shadow, limits (of a bucket: bursts) below 64, buckets that fill up within
 	// 100 ms, keys of more than 256 bytes, and more than 50,000 keys. A request with Look or Charge
 	// uses no lease. docs/leases.md has figures.
 	NoLease bool
