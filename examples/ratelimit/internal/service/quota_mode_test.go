@@ -84,7 +84,7 @@ func TestQuotaFailsClosed(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: 50 * time.Millisecond}})
 	e.Inject(0, func(cmd string, _ []string) string {
-		if cmd == "INCRBY" {
+		if counts(cmd) {
 			return "OOM command not allowed"
 		}
 		return ""
@@ -101,8 +101,6 @@ func TestQuotasInTime(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: budget, NearCache: -1}})
 	req := request("first=a", "tenant=a", "tenant=b", "tenant=c", "tenant=d", "tenant=e")
-	w.ask(req)
-	require.Equal(t, over, w.ask(req).GetOverallCode())
 	stalled := make(chan struct{})
 	for i := range e.Nodes() {
 		e.Inject(i, func(string, []string) string {

@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 
@@ -14,14 +15,19 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// hold makes the node hold back the replies to INCRBY until they are released, which
+// counts reports whether package limit counts hits with the command.
+func counts(cmd string) bool {
+	return slices.Contains([]string{"SET", "INCRBY", "INCREX", "EVALSHA", "EVAL"}, cmd)
+}
+
+// hold makes the node hold back the replies to commands that count until they are released, which
 // can be done more than once: the whole emulated cluster stands still meanwhile. The
 // channel says that one is held.
 func hold(e *redistest.Emulated) (held <-chan struct{}, release func()) {
 	first, done := make(chan struct{}), make(chan struct{})
 	var once, end sync.Once
 	e.Inject(0, func(cmd string, _ []string) string {
-		if cmd == "INCRBY" {
+		if counts(cmd) {
 			once.Do(func() { close(first) })
 			<-done
 		}
