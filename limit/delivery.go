@@ -26,6 +26,7 @@ type delivery struct {
 	more   bool // there is more to ask
 	take   counter.Take
 	draw   bucket.Draw
+	told   []*batch // of the hits that are decided
 	one    [1]*hit
 }
 
@@ -152,7 +153,6 @@ func (l *Limiter) heard(d *delivery) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if d.number == c.number && d.resets == c.resets {
 		c.learn(&x, err)
 		if err == nil {
@@ -169,27 +169,54 @@ func (l *Limiter) heard(d *delivery) {
 		case err != nil:
 			h.err = err
 			h.giveHelpBack()
-			h.end()
+			d.end(h)
 		case applied || h.kind != kindTake:
 			if h.from = c.limit.bucket.After(d.draw.Began, before); d.draw.Mode == bucket.Lease && h.lease == nil {
 				h.from.Floor = 0 // the tokens are before those of a lease
 			}
 			h.applied, h.behind = applied, d.n-sum
-			h.decided(&x)
+			d.decided(h, &x)
 		case h.mayFit(&x, d.hits[0].window, len(d.hits) == 1):
 			h.state = waits
 			again = append(again, h)
 		default:
-			h.decided(&x)
+			d.decided(h, &x)
 		}
 	}
 	c.waiting = append(again, c.waiting...)
 	l.lookLate(c, w, err)
-	if c.asked = (time.Time{}); len(c.waiting) > 0 {
+	goesOn := len(c.waiting) > 0 || len(d.hits) > 1
+	if c.asked = (time.Time{}); goesOn {
 		c.asked = time.Now()
-		l.inside.Stay()
-		go l.next(c)
 	}
+	c.mu.Unlock()
+	l.wake(d, goesOn)
+}
+
+// wake wakes the callers, and starts the next delivery just before the last of them. Go runs the goroutine that became
+// ready last first, so that the callers run before it and their next hits travel with it. This is a matter of speed
+// only.
+func (l *Limiter) wake(d *delivery, goesOn bool) {
+	var last *batch
+	for _, b := range d.told {
+		if last != nil {
+			last.ended() // after which its hits may be used again
+		}
+		last = b
+	}
+	if goesOn {
+		l.inside.Stay()
+		go l.next(d.count)
+	}
+	if last != nil {
+		last.ended()
+	}
+}
+
+// end notes that the hit is decided. The count is locked.
+func (d *delivery) end(h *hit) {
+	h.state = ended
+	d.told = append(d.told, h.batch)
 }
 
 // deny ends the hits that have waited because they do not fit, if the server says so. The count is locked.
@@ -198,19 +225,19 @@ func (d *delivery) deny(x *word) {
 	c.waiting = slices.DeleteFunc(c.waiting, func(h *hit) bool {
 		over := h.missed && h.state == waits && h.window.Number == d.hits[0].window.Number && !h.mayFit(x, h.window, false)
 		if over {
-			h.decided(x)
+			d.decided(h, x)
 		}
 		return over
 	})
 }
 
 // decided ends a hit that the server's word decides. The count is locked.
-func (h *hit) decided(x *word) {
+func (d *delivery) decided(h *hit, x *word) {
 	h.word = *x
 	if c := h.count; c.lease != nil && c.number == c.limit.number(h.window) {
 		h.leased = c.lease.Left()
 	}
-	h.end()
+	d.end(h)
 }
 
 // learn takes over the server's word. An error leaves in doubt whether a key was made without an end.

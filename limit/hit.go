@@ -142,10 +142,9 @@ func (c *count) join(h *hit) (leads bool) {
 	return true
 }
 
-// end notes that the hit is decided. The count is locked.
-func (h *hit) end() {
-	h.state = ended
-	if b := h.batch; b.pending.Add(-1) == 0 {
+// ended notes that one of the batch's hits is decided.
+func (b *batch) ended() {
+	if b.pending.Add(-1) == 0 {
 		b.done <- struct{}{}
 	}
 }

@@ -74,7 +74,7 @@ const (
 	mostTries = 4
 
 	// mostYields is how often a delivery lets others run while hits on its key keep coming.
-	mostYields = 3
+	mostYields = 64
 
 	// readings is how often a server's clock is read in a row. The reading with the shortest
 	// round trip counts.
