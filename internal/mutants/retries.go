@@ -79,6 +79,8 @@ var retries = []promise{
 			by: begins("return false"), test: "./internal/nodepool TestDeadConnection"},
 		{fault: "all connections are dead, and callers wait for their end", at: "internal/nodepool.dials.ask",
 			by: instead("len(p.members)+d.underWay <= p.size.target", "false"), test: "./pool TestSilentDeathOfAllConnections"},
+		{fault: "lanes for slow commands hide that all others are dead", at: "internal/health.Look.See",
+			by: instead("heard && !saw.Slow", "heard"), test: "./internal/sim/scenes TestOnlyLaneWithoutServer"},
 		{fault: "the surplus is the good one", at: "internal/nodepool.exclusiveAccess.trimLocked",
 			by: never("m.health.Slow()"), test: "./pool TestSilentDeathOfAllConnections"},
 		{fault: "a closed connection is given to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
