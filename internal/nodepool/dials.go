@@ -179,7 +179,7 @@ func (d *dials) askLocked() {
 
 // ask makes a connection: the server has to answer its handshake. A refusal is an answer, such as that there is
 // no room for more clients. The connection stays if all others are silent, since they may be dead, and
-// the pool has room for it. Lanes for slow commands do not serve the others.
+// the pool has room for it, without those that leave. Lanes for slow commands do not serve the others.
 func (d *dials) ask(ctx context.Context, m *member) {
 	p, began := d.pool, time.Now()
 	lane, err := d.connect(ctx, m)
@@ -192,7 +192,7 @@ func (d *dials) ask(ctx context.Context, m *member) {
 	serves := func(m *member) bool {
 		return m.state != leaving && m.state != dedicated && !m.slow && p.health.Silence(&m.health) == 0
 	}
-	joins := err == nil && p.ended == nil && len(p.members)+d.underWay <= p.size.target && !slices.ContainsFunc(p.members, serves)
+	joins := err == nil && p.ended == nil && p.size.open+d.underWay <= p.size.target && !slices.ContainsFunc(p.members, serves)
 	if joins {
 		d.begun++
 		p.tellDialedLocked(time.Since(began), nil)
