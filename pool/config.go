@@ -40,9 +40,9 @@ type Options struct {
 	// for a dial with no connection left. Then the pool asks it over a new connection, and by a PING on
 	// idle ones. Without an answer in as long again the server is suspect. Batches, including those
 	// that wait, fail with redislanes.ErrDown at once. Batches in flight stay. Any byte or answer ends the
-	// suspicion. A server that answers is asked again when the silence is twice as long. If eight usual
-	// reply times are longer than SuspectAfter, they count in its place. Default 0.5 s, or StallTimeout if
-	// that is less; at least 10 ms.
+	// suspicion, but for bytes on lanes for slow commands. A server that answers is asked again when the
+	// silence is twice as long. If eight usual reply times are longer than SuspectAfter, they count in its
+	// place. Default 0.5 s, or StallTimeout if that is less; at least 10 ms.
 	//
 	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
 	// when its own timeout has passed. Two kinds of commands end only with their contexts: those

@@ -23,6 +23,7 @@ type Sight struct {
 	Answered uint64        // batches
 	Usual    time.Duration // usual reply time; 0: it has answered nothing yet
 	Compared bool          // with its siblings
+	Slow     bool          // it is for slow commands: bytes on it say nothing of the others
 }
 
 // Look begins a look.
@@ -48,7 +49,7 @@ func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 	if !saw.Due {
 		c.waits, c.age = time.Time{}, 0
 	}
-	l.heard = l.heard || heard
+	l.heard = l.heard || heard && !saw.Slow
 	l.silence = max(l.silence, l.s.Silence(c))
 	if saw.Usual > 0 {
 		l.usual = shorter(l.usual, saw.Usual)
@@ -72,7 +73,7 @@ func shorter(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Heard reports whether bytes have arrived on any connection.
+// Heard reports whether bytes have arrived on a connection that is not for slow commands.
 func (l *Look) Heard() bool { return l.heard }
 
 // Compare notes whether the connection is slow. It reports whether that is new. A connection becomes slow only

@@ -10,7 +10,8 @@
 //   - After StallTimeout its connections are closed.
 //   - It is down when no connection is left after a failure. Dials ask whether it is back.
 //
-// A byte or an answer ends a suspicion. A dial that succeeds ends that a server is down.
+// A byte or an answer ends a suspicion, but for bytes on lanes for slow commands: the other lanes may be
+// dead. A dial that succeeds ends that a server is down.
 //
 // A connection is judged by one comparison. Its reply time is the usual one or, if that is longer,
 // the age of its oldest batch. It is slow if that is more than four times the best of its siblings

@@ -170,20 +170,18 @@ func (d *dials) askLocked() {
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	d.question = cancel
+	m := &member{pool: p, generation: p.generation}
 	p.tasks.Go(func() {
 		defer cancel()
-		d.ask(ctx)
+		d.ask(ctx, m)
 	})
 }
 
 // ask makes a connection: the server has to answer its handshake. A refusal is an answer, such as that there is
 // no room for more clients. The connection stays if all others are silent, since they may be dead, and
-// the pool has room for it.
-func (d *dials) ask(ctx context.Context) {
-	p := d.pool
-	p.mu.Lock()
-	m, began := &member{pool: p, generation: p.generation}, time.Now()
-	p.mu.Unlock()
+// the pool has room for it, without those that leave. Lanes for slow commands do not serve the others.
+func (d *dials) ask(ctx context.Context, m *member) {
+	p, began := d.pool, time.Now()
 	lane, err := d.connect(ctx, m)
 	p.mu.Lock()
 	d.question = nil
@@ -192,10 +190,9 @@ func (d *dials) ask(ctx context.Context) {
 		p.settleLocked()
 	}
 	serves := func(m *member) bool {
-		return m.state != leaving && m.state != dedicated && p.health.Silence(&m.health) == 0
+		return m.state != leaving && m.state != dedicated && !m.slow && p.health.Silence(&m.health) == 0
 	}
-	joins := err == nil && p.ended == nil && !p.health.MustProve(time.Now()) &&
-		len(p.members)+d.underWay <= p.size.target && !slices.ContainsFunc(p.members, serves)
+	joins := err == nil && p.ended == nil && p.size.open+d.underWay <= p.size.target && !slices.ContainsFunc(p.members, serves)
 	if joins {
 		d.begun++
 		p.tellDialedLocked(time.Since(began), nil)

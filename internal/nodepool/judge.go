@@ -182,7 +182,7 @@ func (p *Pool) judgeLocked() (replies bool) {
 	look := p.health.Look(now)
 	for _, m := range p.members {
 		if look.See(&m.health, m.sightLocked()) {
-			m.heard = now
+			m.heard, replies = now, true
 		}
 	}
 	v := look.Judge(p.dials.underWay > 0 && !p.members.joined(), p.queue.len() > 0)
@@ -200,7 +200,7 @@ func (p *Pool) judgeLocked() (replies bool) {
 			p.leaveLocked(m, cause.ErrStalled, true)
 		}
 	}
-	return look.Heard()
+	return replies
 }
 
 // compareLocked keeps slow connections from callers, asks them, and replaces those that stay slow: each

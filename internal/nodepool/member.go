@@ -133,7 +133,7 @@ func (m *member) comparedLocked() bool {
 
 // sightLocked returns what a look sees of the connection.
 func (m *member) sightLocked() health.Sight {
-	saw := health.Sight{Progress: m.lane.Progress(), Due: m.waitsLocked(), Compared: m.comparedLocked()}
+	saw := health.Sight{Progress: m.lane.Progress(), Due: m.waitsLocked(), Compared: m.comparedLocked(), Slow: m.slow}
 	if m.state != dedicated {
 		saw.Answered, saw.Usual = m.lane.Answered()
 	}

@@ -119,10 +119,10 @@ func (a *sharedAccess) answered(*member) {
 }
 
 // offerLocked is for new connections: one that is shared is never given back. It becomes a lane for slow
-// commands if slow batches wait and have none, or if all other lanes are there.
+// commands if slow batches wait and have none, or if only such lanes are missing.
 func (a *sharedAccess) offerLocked(m *member) {
 	fast, slow := a.members.lanes()
-	m.slow = a.size.max > a.Max && (fast >= a.Max || fast > 0 && slow == 0 && a.queue.slow.len() > 0)
+	m.slow = a.size.max > a.Max && (fast >= a.Max && slow < a.SlowLanes || fast > 0 && slow == 0 && a.queue.slow.len() > 0)
 	m.becomeLocked(shared)
 	a.changedLocked()
 }

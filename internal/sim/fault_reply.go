@@ -16,7 +16,7 @@ func replyKinds() []kind {
 	}
 }
 
-// breaking are replies that no server may give. What follows them means nothing.
+// breaking are replies that no server may give, and a set of which no element comes. What follows them means nothing.
 var breaking = []string{
 	"$-5\r\n", "*-7\r\n", "%-2\r\n", "$9223372036\r\n", "$99999999999999999999\r\n", "*999999999\r\n", "%600000000\r\n", "~16777217\r\n",
 	"?1\r\n", ":12\n", "$3\r\nabcde\r\n", "*2\r\n$-9\r\n:1\r\n",

@@ -11,7 +11,7 @@ import (
 )
 
 // Fields returns the values of two fields of draft-ietf-httpapi-ratelimit-headers, version 10, for
-// requests and their result. Do not set an empty field. Shadow limits are left out.
+// requests and their result. Do not set an empty field. Shadow limits and mistaken requests are left out.
 //
 //   - RateLimit-Policy: how many hits each limit allows at once, and the seconds until all of them are
 //     allowed again: the quota and the window, or the burst of a bucket and the time in which it fills up.
@@ -54,13 +54,13 @@ type item struct {
 	reset     time.Duration
 }
 
-// items returns the limits that are not in the shadow, each once, in the order of the requests.
+// items returns the limits that the fields tell about, each once, in the order of the requests.
 func items(requests []limit.Request, result limit.Result) (all []item) {
 	at := make(map[policy]int)
 	each := result.Each()
 	for i := range min(len(requests), len(each)) {
 		rule, d := requests[i].Settings(), &each[i]
-		if rule.Name == "" || rule.Shadow {
+		if rule.Name == "" || rule.Shadow || d.Outcome() == "mistaken" {
 			continue
 		}
 		p := policyOf(&rule)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -60,6 +61,25 @@ func TestLaneWithoutServer(t *testing.T) {
 		s.net.VanishUsed("client", s.node(0).Addr())
 		s.repeat(2*time.Second, 60*time.Millisecond, func() { s.incr(time.Second, s.key(0, 0)) })
 		s.repeat(2*time.Second, 60*time.Millisecond, func() { s.incr(time.Second, s.key(0, 0)).ok(soon) })
+	})
+}
+
+// TestOnlyLaneWithoutServer: the only lane is dead. Those for slow commands are well, and idle or busy. Calls
+// succeed 0.55 s later.
+func TestOnlyLaneWithoutServer(t *testing.T) {
+	with := setup{client: cluster.Config{Pool: pool.Laned{Lanes: 1}, Slow: []string{"SET"}}}
+	each(t, with, map[string]time.Duration{"idle": 0, "busy": 20 * time.Second}, func(s *stage, busy time.Duration) {
+		s.warm()
+		set := func() { s.cmd(time.Second, "SET", s.key(0, 1), "v").ok(soon) }
+		set()
+		s.incr(time.Second, s.key(0, 0)).ok(soon)
+		s.net.VanishUsed("client", s.node(0).Addr())
+		wait := together(1, func(int) { s.repeat(busy, 20*time.Millisecond, set) })
+		s.repeat(550*time.Millisecond, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)) })
+		s.repeat(20*time.Second, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)).ok(soon) })
+		wait()
+		require.Len(s, s.stats(0).LaneInFlight, 1)
+		require.Len(s, s.stats(0).SlowLaneInFlight, 2)
 	})
 }
 
