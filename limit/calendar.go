@@ -56,9 +56,12 @@ func (l *Limit) windowAt(now time.Time) window.Window {
 	return window.At(now, l.rule.Window)
 }
 
-// part returns the part of a key that stands for the window. The letter of a calendar's unit is a capital,
-// which no number in base 36 has, so that no window of a fixed length has the same key.
+// part returns the part of a key that stands for the window. The letter of a bucket, and of a calendar's unit, is a
+// capital, which no number in base 36 has, so that no window of a fixed length has the same key.
 func (l *Limit) part(number int64) string {
+	if l.rule.Algorithm == TokenBucket {
+		return "B"
+	}
 	return [...]string{"", "D", "W", "M", "Y"}[l.rule.Calendar.Unit] + strconv.FormatInt(number, 36)
 }
 
