@@ -12,7 +12,7 @@ import (
 //
 // Hits that do not fit are not counted. A call with a mistake is denied, also by limits that fail open.
 // Mistakes are a nil context, a request without a Limit, and a negative Cost. Err says what is wrong,
-// and Outcome is [Mistaken].
+// and Outcome is mistaken.
 //
 // Its round trips:
 //
@@ -21,8 +21,10 @@ import (
 //   - one, for most other calls. Hits on a key of which a command is under way wait for it, and travel
 //     together after it;
 //   - two, for the first hit of this process on a key that others have counted, and for a call of several
-//     limits of which one is used up to more than seven eighths: it is asked after the others. If it denies
-//     the call, what the others have counted is given back.
+//     limits if an eighth or less of one is left: that one is asked after the others.
+//
+// If a limit denies the call, what the others have counted is given back. The call waits for that, within its
+// budget.
 //
 // If the outcome of a hit is unknown, it may stay counted until its window ends. The limit may then allow
 // fewer hits, never more.

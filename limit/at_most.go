@@ -19,8 +19,8 @@ import (
 // A Shadow limit grants all hits, whatever its decision says. Request.Look is a mistake: Allow with
 // Look says in Decision.Remaining how many hits fit. Request.Charge has no effect.
 //
-// It asks for as many hits as fit by what Redis has said last, and for fewer if others were faster: one round
-// trip in general, and up to four.
+// It asks for as many hits as fit by what Redis has said last: one round trip in general. If others were
+// faster, it asks for fewer, up to four times in all.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
 	now := time.Now()
 	request.Charge = false

@@ -35,16 +35,16 @@ type Decision struct {
 	Allowed bool
 	Quota   int64 // of the rule
 
-	// Remaining is how many more hits are allowed now. It does not include the hits that other
-	// processes have reserved. It includes those that this limiter has reserved, unless the
-	// request was denied because it costs more than is left. If Leased or Near is set, it
-	// comes from Redis' last replies. For a Look it includes the hits that the Look asked about. If
-	// RetryAfter is Never, it is not known, and 0.
+	// Remaining is how many more hits are allowed now. It includes the hits that this limiter has
+	// reserved, and not those that other processes have. If Leased or Near is set, it comes from
+	// Redis' last replies. For a Look it includes the hits that the Look asked about. If RetryAfter is
+	// Never, it is not known, and 0.
 	Remaining int64
 
 	// ResetAfter is the time until the full limit is available again, if the key is not used:
 	// the end of the window, for a sliding window the end of the next one, and for a bucket the
-	// time when it is full. If Leased is set, that of a bucket follows from Remaining.
+	// time when it is full. That of a bucket counts reserved tokens as taken. If Leased or Near is set, it
+	// comes from Redis' last reply.
 	ResetAfter time.Duration
 
 	// RetryAfter is the time until the request may be allowed, if nobody else uses the key. It
@@ -57,8 +57,8 @@ type Decision struct {
 	// reserved.
 	Leased bool
 
-	// Near says that the request was denied without Redis, because the near cache remembers
-	// that its key is over the limit.
+	// Near says that the request was denied without Redis: its hits do not fit by Redis' last reply,
+	// which the near cache remembers.
 	Near bool
 
 	// Warned says that at least the part Rule.Warn of the limit is used, with the request's hits if they

@@ -8,8 +8,8 @@ import (
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
-// refill asks for the hits of leases, as any hit does: a refill takes what fits. Those that may wait travel
-// with others, since a trip of its own would cost more than the few hits of such a refill. The caller is inside.
+// refill asks for the hits of leases, as any hit does: if they do not fit, none is counted. Those that may wait
+// travel with others, since a trip of its own would cost more than the few hits of such a refill. The caller is inside.
 func (l *Limiter) refill(all []hit) {
 	if len(all) == 0 {
 		return

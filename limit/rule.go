@@ -23,13 +23,13 @@ const (
 	// of the previous window that is less than a window ago, rounded down. 10 s into a minute that
 	// is five sixths. A window never has more hits than the limit. Any time as long as a window
 	// has at most twice the limit, or one hit more than the limit if the previous window's hits
-	// were spread evenly. Each key has two keys in Redis.
+	// were spread evenly. Each key has two keys in Redis, in one slot.
 	SlidingWindow
 
 	// TokenBucket is a bucket of Burst tokens. Each hit takes one. Quota new tokens flow in
 	// during a Window, evenly spread. It is the generic cell rate algorithm. Any time as long
 	// as a window has at most Burst + Quota hits. The clock is that of the server that has the
-	// key. Without a lease each hit runs a script.
+	// key. Hits that no lease decides about run a script, those of many callers on one key together.
 	TokenBucket
 )
 
@@ -49,10 +49,11 @@ func (a Algorithm) String() string {
 // A Rule is the settings of a [Limit].
 type Rule struct {
 	// Name identifies the limit in keys, errors and metrics: 1 to 64 letters, digits, dots,
-	// underscores and hyphens. Two limits of one name share their counts if both have windows
-	// of the same length, or calendars of the same Unit, or if both are a TokenBucket. Windows of
-	// nearly the same length, such as 365 and 366 days, may share them too. Give limits different
-	// names unless they are to share their counts. Do not make names from user input.
+	// underscores and hyphens. Two limits of one name share their counts if they have the same
+	// Algorithm, and windows of the same length or calendars of the same Unit. Two of a TokenBucket
+	// always do. Windows of nearly the same length, such as 365 and 366 days, may share them too.
+	// Give limits different names unless they are to share their counts. Do not make names from user
+	// input.
 	Name string
 
 	// Quota is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
@@ -87,8 +88,9 @@ type Rule struct {
 	// the machine was suspended. If a process crashes, its reserved hits are lost until the window
 	// ends: about a sixteenth of the hits that remained, at most. These have no leases: rules with
 	// Shadow, limits (of a bucket: bursts) below 64, buckets that fill up within
-	// 100 ms, keys of more than 256 bytes, and more than 50,000 keys. A request with Look or Charge
-	// uses no lease. docs/leases.md has figures.
+	// 100 ms, keys of more than 256 bytes, and more keys than the limiter remembers
+	// (Config.NearCache). A request with Look or Charge uses no lease, and one of Reserve no lease of a
+	// bucket. docs/leases.md has figures.
 	NoLease bool
 
 	// Shadow makes the limit decide without consequence. Its decision says what it would be,

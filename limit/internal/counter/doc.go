@@ -13,7 +13,8 @@
 // Which commands it sends depends on the server and on what is known of the key:
 //
 //	INCREX with UBOUND and ENX    the server has it (Redis 8.8). A sliding window adds GET
-//	SET n EX ttl NX GET           nothing is known of a fixed window's key (Redis 7.0, Valkey)
+//	SET n EX ttl NX GET           nothing is known of the key, or it had no hits (Redis 7.0, Valkey). A
+//	                              sliding window adds GET, and does this for a single hit
 //	INCRBY                        the hits are at most 1/16 of the room. A sliding window adds GET
 //	a script                      all other cases
 //

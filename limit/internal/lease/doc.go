@@ -1,5 +1,5 @@
 // Package lease decides how many hits a process reserves in advance for a key, and hands them
-// out. It is pure: no clock, no goroutine and no I/O; only [Rates] is shared by goroutines.
+// out. It has no clock, no goroutine and no I/O.
 //
 // A [Lease] holds hits that Redis has counted and nobody has used. What it hands out is counted
 // already, so that no limit is exceeded, whatever happens to the process: hits that are lost
