@@ -49,8 +49,8 @@ var scenes = []scene{
 	{name: "a key that was lost", take: known(fixed("k", 2, 100), 30, 0), rounds: 2, applied: true, total: 2, ran: "expire 1, incrby 1", increx: "increx 1", trips: 1},
 	{name: "doubt", take: doubtful(known(fixed("k", 2, 100), 30, 0)), there: 31, rounds: 1, applied: true, total: 33, ran: "evalsha 1, get 1, incrby 1, pttl 1", increx: "increx 1"},
 	{name: "doubt, not known", take: doubtful(fixed("k", 2, 100)), there: 31, rounds: 2, applied: true, total: 33, ran: "evalsha 1, get 1, incrby 1, pttl 1, set 1", increx: "increx 1", trips: 1},
-	{name: "a huge value", take: fixed("k", 1, 10), there: math.MaxInt64, rounds: 1, total: 1 << 62, ran: "set 1", increx: "increx 1"},
-	{name: "far, and INCRBY would overflow", take: known(fixed("k", 1, 100), 1, 0), there: math.MaxInt64, rounds: 2, total: 1 << 62, ran: "evalsha 1, get 1, incrby 1", increx: "increx 1", trips: 1},
+	{name: "a huge value", take: fixed("k", 1, 10), there: int64(math.MaxInt64), rounds: 1, total: 1 << 62, ran: "set 1", increx: "increx 1"},
+	{name: "far, and INCRBY would overflow", take: known(fixed("k", 1, 100), 1, 0), there: int64(math.MaxInt64), rounds: 2, total: 1 << 62, ran: "evalsha 1, get 1, incrby 1", increx: "increx 1", trips: 1},
 	{name: "a negative value", take: fixed("k", 2, 10), there: -5, rounds: 2, applied: true, total: 2, ran: "evalsha 1, get 1, incrby 1, pttl 1, set 1", increx: "increx 1", trips: 1},
 	{name: "sliding, first hit", take: sliding("k", 1, 10), before: 18, rounds: 1, applied: true, total: 1, ran: "get 1, set 1", increx: "get 1, increx 1"},
 	{name: "sliding, first hit does not fit", take: sliding("k", 1, 10), before: 20, rounds: 2, total: 0, ran: "evalsha 1, get 3, incrby 1, set 1", increx: "get 2, increx 2"},
@@ -105,7 +105,7 @@ func TestScenes(t *testing.T) {
 			if !take.Doubt {
 				require.NotEqual(t, int64(-1), r.ttl("k"), c.name)
 			}
-			if c.there != math.MaxInt64 && c.there != -5 {
+			if c.there != int64(math.MaxInt64) && c.there != -5 {
 				require.Equal(t, c.total, r.get("k"), c.name)
 			}
 			if c.before != nil {
