@@ -130,13 +130,14 @@ func (c *call) add(a *ask) {
 	if a.kind == kindTake && a.upTo > a.cost {
 		for i := range c.hits {
 			if h := &c.hits[i]; h.count == a.count && h.kind == kindTake {
-				h.cost, a.hit = h.cost+a.cost, i
+				h.cost, h.whole, a.hit = h.cost+a.cost, true, i
+				a.upTo = h.cost
 				return
 			}
 		}
 	}
-	a.hit = len(c.hits)
-	c.hits = append(c.hits, hit{kind: a.kind, count: a.count, window: a.window, cost: a.cost, last: a.last && len(c.asks) > 1})
+	a.hit, a.upTo = len(c.hits), a.cost // a lease has decided about the requests before
+	c.hits = append(c.hits, hit{kind: a.kind, count: a.count, window: a.window, cost: a.cost, whole: !a.lends, last: a.last && len(c.asks) > 1})
 }
 
 // plus returns a + b, or the largest number there is; neither may be negative. Counts may be that large:

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
@@ -107,18 +108,28 @@ func (c *count) free(x *word, w window.Window, now time.Time) int64 {
 	return min(n, c.limit.rule.burst())
 }
 
-// retryAfter returns when a hit of the cost may be allowed that is denied. Hits that other processes have
-// leased may come back sooner than a window ends, but no later than idleLong after the first denial: a key
-// that is full grants no leases. The count is locked.
+// retryAfter returns when a hit of the cost may be allowed that is denied. Hits that other processes have leased may
+// come back sooner than a window ends, but no later than idleLong after the key was denied and had too few hits left
+// to grant leases. The count is locked.
 func (c *count) retryAfter(x *word, w window.Window, now time.Time, cost int64) time.Duration {
 	t := c.limit.retry(x, w, now, cost)
-	if t != Never && c.limit.rule.leased() {
-		if c.denied.IsZero() {
-			c.denied = now
-		}
-		if back := idleLong - now.Sub(c.denied); back > 0 {
-			t = min(t, back)
-		}
+	if t == Never || !c.limit.leases {
+		return t
+	}
+	c.grants(x, w)
+	old := c.limit.rule.Algorithm == TokenBucket && now.Sub(c.denied) > c.limit.bucket.Flow(lease.Smallest)+idleLong
+	if c.denied.IsZero() || old {
+		c.denied = now
+	}
+	if back := idleLong - now.Sub(c.denied); back > 0 {
+		t = min(t, back)
 	}
 	return t
+}
+
+// grants notes that a key has enough left to grant leases, by the word. The count is locked.
+func (c *count) grants(x *word, w window.Window) {
+	if c.limit.room(x, w, x.at) >= lease.Smallest {
+		c.denied = time.Time{}
+	}
 }

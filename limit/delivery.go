@@ -28,6 +28,7 @@ type delivery struct {
 	draw   bucket.Draw
 	told   []*batch // of the hits that are decided
 	one    [1]*hit
+	only   [1]*batch
 }
 
 // deliver sends deliveries in one pipeline, and again what is not decided by the replies.
@@ -153,8 +154,14 @@ func (l *Limiter) heard(d *delivery) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
-	if d.number == c.number && d.resets == c.resets {
+	unused := int64(0)
+	if k := c.lease; k != nil { // its tokens have flowed in meanwhile
+		unused = k.line.Expire(time.Since(l.counts.epoch))
+		k.Lose(unused)
+	}
+	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
 		c.learn(&x, err)
+		c.grants(&x, d.hits[0].window)
 		if err == nil {
 			d.deny(&x)
 		}
@@ -190,6 +197,7 @@ func (l *Limiter) heard(d *delivery) {
 		c.asked = time.Now()
 	}
 	c.mu.Unlock()
+	l.tellSome(c.limit, hitsUnused, unused)
 	l.wake(d, goesOn)
 }
 
@@ -262,7 +270,7 @@ func (h *hit) mayFit(x *word, w window.Window, alone bool) bool {
 	h.giveHelpBack()
 	missing := h.cost - room
 	k := c.lease
-	if k == nil || c.number != c.limit.number(h.window) || !k.Again(missing) {
+	if k == nil || h.whole || c.number != c.limit.number(h.window) || !k.Again(missing) {
 		return false
 	}
 	h.helped, h.tokens = missing, k.line.Take(missing)

@@ -29,6 +29,7 @@ type hit struct {
 	window window.Window
 	cost   int64
 	last   bool         // it is asked about after the others of its call
+	whole  bool         // the lease gives no part of it
 	from   bucket.Start // where the tokens of a bucket begin that are given back, or were taken
 	lease  *keyLease    // of a refill
 	resets int          // of a refill: those of its count before
@@ -86,16 +87,20 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 			continue
 		}
 		n++
+		if b.left { // the caller has gone: nothing more is asked
+			h.err, h.state = wire.NotSent("", ctx.Err()), left
+			continue
+		}
 		b.pending.Add(1)
 		if h.batch = b; h.count.join(h) {
 			b.led = append(b.led, delivery{count: h.count, one: [1]*hit{h}})
 		}
 	}
-	if n == 0 {
-		return false
+	if n == 0 || b.left {
+		return n > 0
 	}
 	for i := range b.led {
-		b.led[i].hits = b.led[i].one[:]
+		b.led[i].hits, b.led[i].told = b.led[i].one[:], b.led[i].only[:0]
 	}
 	if len(b.led) > 0 {
 		l.deliver(ctx, b.led)

@@ -37,6 +37,9 @@ func (c *count) lend(l *Limiter, a *ask, d *Decision, now time.Time) (ok bool, r
 	if k == nil || c.number != c.limit.number(a.window) {
 		return false, refill
 	}
+	if k.line != nil { // the call may have begun before
+		k.Lose(k.line.Expire(time.Since(l.counts.epoch)))
+	}
 	ok, n := k.Take(a.cost, at, c.offer(l, a.window, now))
 	if n > 0 {
 		refill = hit{kind: kindTake, count: c, window: a.window, cost: n, lease: k, resets: c.resets}
@@ -94,9 +97,11 @@ func (c *count) giveBack(a *ask) (ok bool) {
 func (s *counts) noteLease(c *count) {
 	of := s.shard(c.hash)
 	of.mu.Lock()
-	of.leased[c] = struct{}{}
-	of.mu.Unlock()
-	s.leases.Add(1)
+	defer of.mu.Unlock()
+	if _, there := of.leased[c]; !there { // since before a Reset
+		of.leased[c] = struct{}{}
+		s.leases.Add(1)
+	}
 }
 
 // tend has a goroutine look after the leases, until there are none: it returns hits that nobody uses, and
@@ -167,12 +172,11 @@ func (l *Limiter) idle(c *count, now time.Time, end bool) (back []hit) {
 		}
 		back = c.returns(k, w, surplus)
 	}
-	over := c.lease == nil
-	c.mu.Unlock()
-	l.tellSome(c.limit, hitsUnused, unused)
-	if over {
+	if c.lease == nil {
 		l.counts.dropLease(c)
 	}
+	c.mu.Unlock()
+	l.tellSome(c.limit, hitsUnused, unused)
 	return back
 }
 

@@ -16,6 +16,8 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	serving bool
+	taken   int64         // hits that are taken ahead for them
+	changed chan struct{} // the first caller has left, or the key was reset
 }
 
 // queue returns the queue of the count.
@@ -23,7 +25,7 @@ func (c *count) queue(l *Limiter) *queue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waiters == nil {
-		c.waiters = &queue{limiter: l, count: c}
+		c.waiters = &queue{limiter: l, count: c, changed: make(chan struct{}, 1)}
 	}
 	return c.waiters
 }
@@ -58,9 +60,17 @@ func (q *queue) leave(w *waiter) bool {
 	return i >= 0
 }
 
+// change has the goroutine that serves look again.
+func (q *queue) change() {
+	select {
+	case q.changed <- struct{}{}:
+	default:
+	}
+}
+
 // after returns how long the caller would wait, as far as is known: at least as long as those before it.
 func (q *queue) after(w *waiter) time.Duration {
-	ahead := w.cost
+	ahead := w.cost - q.taken
 	for _, other := range q.waiting {
 		ahead += other.cost
 	}
@@ -78,7 +88,7 @@ func (q *queue) after(w *waiter) time.Duration {
 	if c.free(&c.word, at, now) >= ahead {
 		return 0
 	}
-	return of.retry(&c.word, at, now, w.cost)
+	return c.retryAfter(&c.word, at, now, w.cost)
 }
 
 // serve takes hits for those that wait, until nobody does.
@@ -88,16 +98,24 @@ func (q *queue) serve() {
 	if q.count.limit.rule.Algorithm == TokenBucket {
 		serve = q.ahead
 	}
-	for n := q.wanted(math.MaxInt64); n > 0; n = q.wanted(math.MaxInt64) {
-		if err := serve(n); err != nil {
+	for !q.idle() {
+		if err := serve(q.wanted(math.MaxInt64)); err != nil {
 			q.fail(err)
 		}
-		q.limiter.sleep(min(lull, q.count.limit.bucket.Flow(q.count.limit.rule.burst())/4))
+		q.sleep(min(lull, q.count.limit.bucket.Flow(q.count.limit.rule.burst())/4))
 	}
 }
 
+// idle reports whether nobody waits. Then the goroutine ends.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.serving = len(q.waiting) > 0
+	return !q.serving
+}
+
 // wanted returns how many hits those that wait need: of a bucket all of them, of a window the first one and as
-// many others as the limit and most allow. If nobody waits, the goroutine ends.
+// many others as the limit and most allow.
 func (q *queue) wanted(most int64) (n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,7 +128,6 @@ func (q *queue) wanted(most int64) (n int64) {
 		}
 		n += w.cost
 	}
-	q.serving = n > 0
 	return n
 }
 
@@ -122,20 +139,24 @@ func (q *queue) ahead(n int64) error {
 	if h.err != nil {
 		return h.err
 	}
+	defer q.keep(0)
 	of, began := &q.count.limit.bucket, time.Now()
 	for given := int64(0); given < n; {
-		w := q.first()
+		w := q.keep(n - given)
 		if w == nil || given+w.cost > n {
 			q.giveBack(h, n-given, given)
 			return nil
 		}
 		at := began.Add(of.RetryAfter(h.word.full-of.Flow(h.behind+n-given-w.cost), 0))
-		switch late := !w.until.IsZero() && at.After(w.until); {
+		late := !w.until.IsZero() && at.After(w.until)
+		if !late && !q.sleep(time.Until(at)) {
+			q.giveBack(h, n-given, given)
+			return errClosed
+		}
+		switch early := time.Now().Before(at); {
 		case late && q.leave(w):
 			w.granted <- &WaitError{After: time.Until(at)}
-		case !late && !q.limiter.sleep(time.Until(at)):
-			return errClosed
-		case !late && q.leave(w):
+		case !late && !early && q.leave(w):
 			given += w.cost
 			w.granted <- nil
 		}
@@ -151,13 +172,22 @@ func (q *queue) inWindow(n int64) error {
 		room := of.room(&h.word, h.window, h.word.at)
 		first := q.first()
 		if first != nil && room < first.cost {
-			return q.pause(of.retry(&h.word, h.window, time.Now(), first.cost))
+			q.count.mu.Lock()
+			t := q.count.retryAfter(&h.word, h.window, time.Now(), first.cost)
+			q.count.mu.Unlock()
+			return q.pause(t)
 		}
-		n = q.wanted(room)
+		if n = q.wanted(room); n == 0 {
+			return nil
+		}
 		h = q.ask(kindTake, n)
 	}
-	if h.err != nil || !h.applied {
+	switch now := of.windowAt(q.limiter.servers.at(time.Now())); {
+	case h.err != nil || !h.applied:
 		return h.err
+	case now.Number != h.window.Number: // the reply was late
+		q.giveBack(h, n, 0)
+		return nil
 	}
 	for w := q.first(); w != nil && w.cost <= n; w = q.first() {
 		if q.leave(w) {
@@ -181,15 +211,19 @@ func (q *queue) pause(t time.Duration) error {
 		return late
 	})
 	q.mu.Unlock()
-	if !q.limiter.sleep(t) {
+	if !q.sleep(t) {
 		return errClosed
 	}
 	return nil
 }
 
-func (q *queue) first() *waiter {
+func (q *queue) first() *waiter { return q.keep(0) }
+
+// keep notes how many hits are taken ahead, and returns the first caller.
+func (q *queue) keep(taken int64) *waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.taken = taken
 	if len(q.waiting) == 0 {
 		return nil
 	}
@@ -231,14 +265,15 @@ func (q *queue) giveBack(h *hit, n, behind int64) {
 	}
 }
 
-// sleep waits, and reports whether the limiter is still open.
-func (l *Limiter) sleep(t time.Duration) bool {
+// sleep waits, or until something changes, and reports whether the limiter is still open.
+func (q *queue) sleep(t time.Duration) bool {
 	timer := time.NewTimer(max(0, t))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
-	case <-l.closing:
+	case <-q.changed:
+	case <-q.limiter.closing:
 		return false
 	}
+	return true
 }

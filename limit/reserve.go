@@ -75,7 +75,7 @@ func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests 
 func (l *Limiter) partOf(r *Request, d *Decision) part {
 	p := part{limit: l.limitOf(r, new(Decision)), key: r.Key, from: d.from, began: d.began}
 	switch {
-	case r.Look, !d.Allowed && r.kind() != kindCharge: // of a limit in the shadow: not counted
+	case r.Look, !d.Allowed && r.kind() != kindCharge, d.Err == nil && !d.counted: // of a limit in the shadow: not counted
 		p.idle = true
 	case d.Err == nil, d.counted:
 		p.counted = r.cost()

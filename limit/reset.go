@@ -75,7 +75,11 @@ func (l *Limiter) forget(of *Limit, key string, places []string) {
 				unused, c.lease = c.lease.Left(), nil
 			}
 		}
+		waiters := c.waiters
 		c.mu.Unlock()
+		if waiters != nil {
+			waiters.change()
+		}
 		l.tellSome(c.limit, hitsUnused, unused)
 	}
 }

@@ -50,6 +50,7 @@ func (l *Limiter) Wait(ctx context.Context, request Request) error {
 		err = errClosed
 	}
 	if q.leave(w) {
+		q.change()
 		if err == nil {
 			err = ctx.Err()
 		}
