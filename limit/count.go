@@ -20,8 +20,8 @@ type count struct {
 	number       int64  // of the window; the rest is about it
 	name, before string // the key in Redis, and of a sliding window the one of the window before
 	word         word
-	denied       time.Time // when the server denied a hit for the first time
-	resets       int       // how often the key was reset: what a server said before says nothing
+	denied       denial
+	resets       int // how often the key was reset: what a server said before says nothing
 	waiting      []*hit
 	asked        time.Time // when the delivery left that is under way; zero: none is
 	late         bool      // a look is under way for callers that have left
@@ -85,7 +85,7 @@ func (l *Limit) reset(x *word, w window.Window, now time.Time) time.Duration {
 func (c *count) roll(w window.Window, now time.Duration) (ok bool, lost int64) {
 	number := c.limit.number(w)
 	if number > c.number || c.name == "" {
-		c.number, c.word, c.denied = number, word{}, time.Time{}
+		c.number, c.word, c.denied = number, word{}, denial{}
 		c.name, c.before = c.limit.names(number, c.key)
 		if c.lease != nil {
 			lost = c.lease.Next()
@@ -108,28 +108,30 @@ func (c *count) free(x *word, w window.Window, now time.Time) int64 {
 	return min(n, c.limit.rule.burst())
 }
 
-// retryAfter returns when a hit of the cost may be allowed that is denied. Hits that other processes have leased may
-// come back sooner than a window ends, but no later than idleLong after the key was denied and had too few hits left
-// to grant leases. The count is locked.
+// A denial is when a key was denied first, and what the server said then.
+type denial struct {
+	at         time.Time
+	used, room int64
+}
+
+// retryAfter returns when a hit of the cost may be allowed that is denied. If a lease of another process may have what
+// is missing, that may come back sooner than a window ends, but no later than idleLong after no lease was granted any
+// more: the key had too few hits left, or no more were counted. The count is locked.
 func (c *count) retryAfter(x *word, w window.Window, now time.Time, cost int64) time.Duration {
-	t := c.limit.retry(x, w, now, cost)
-	if t == Never || !c.limit.leases {
+	of := c.limit
+	t, room := of.retry(x, w, now, cost), max(0, of.room(x, w, x.at))
+	if t == Never || !of.leases || cost-room > of.rule.burst()/lease.Share {
 		return t
 	}
-	c.grants(x, w)
-	old := c.limit.rule.Algorithm == TokenBucket && now.Sub(c.denied) > c.limit.bucket.Flow(lease.Smallest)+idleLong
-	if c.denied.IsZero() || old {
-		c.denied = now
+	again := c.denied.room >= lease.Smallest && x.used > c.denied.used
+	if of.rule.Algorithm == TokenBucket {
+		again = now.Sub(c.denied.at) > of.bucket.Flow(lease.Smallest)+idleLong
 	}
-	if back := idleLong - now.Sub(c.denied); back > 0 {
+	if again || c.denied.at.IsZero() {
+		c.denied = denial{now, x.used, room}
+	}
+	if back := idleLong - now.Sub(c.denied.at); back > 0 {
 		t = min(t, back)
 	}
 	return t
-}
-
-// grants notes that a key has enough left to grant leases, by the word. The count is locked.
-func (c *count) grants(x *word, w window.Window) {
-	if c.limit.room(x, w, x.at) >= lease.Smallest {
-		c.denied = time.Time{}
-	}
 }

@@ -161,7 +161,6 @@ func (l *Limiter) heard(d *delivery) {
 	}
 	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
 		c.learn(&x, err)
-		c.grants(&x, d.hits[0].window)
 		if err == nil {
 			d.deny(&x)
 		}

@@ -70,7 +70,7 @@ func (l *Limiter) forget(of *Limit, key string, places []string) {
 		c.mu.Lock()
 		unused := int64(0)
 		if slices.Contains(places, c.name) {
-			c.word, c.denied = word{}, time.Time{}
+			c.word, c.denied = word{}, denial{}
 			if c.resets++; c.lease != nil {
 				unused, c.lease = c.lease.Left(), nil
 			}
