@@ -110,7 +110,7 @@ func TestDefaults(t *testing.T) {
 	l := c.Pool.(pool.Laned)
 	l.Strategy = nil
 	require.Equal(t, pool.Laned{}, l)
-	require.Equal(t, limit.Config{Prefix: "limit:", Budget: 100 * time.Millisecond, NearCache: 10_000}, s.Limit.config())
+	require.Equal(t, limit.Config{Prefix: "limit:", Budget: 100 * time.Millisecond, NearCache: 50_000}, s.Limit.config())
 	require.False(t, s.Shed.On)
 	require.Equal(t, "127.0.0.1:6070", s.Listen.AdminAddr)
 }
