@@ -16,7 +16,7 @@ type call struct {
 	each   []Decision
 	denied bool // by a limit that is not in the shadow
 	now    time.Time
-	costs  map[*count]int64 // of a call of many requests
+	costs  map[*count]int64 // by key, if the call has many requests
 }
 
 // An ask is a request of a call.
@@ -30,7 +30,7 @@ type ask struct {
 	lends  bool          // a lease may decide
 	hit    int           // in the batch; -1: it asks nothing
 	last   bool          // an eighth or less of the limit is left
-	tokens lease.Stretch // of a bucket, that were taken from the lease
+	tokens lease.Stretch // tokens of a bucket that the lease has given
 	local  *localBucket  // that tokens were taken from
 }
 
@@ -149,8 +149,8 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// decide asks Redis: about the limits of which an eighth or less is left only if the others allow the call. So
-// calls that others deny use nothing of them.
+// decide asks Redis. Limits with an eighth or less left are asked last, and only if the others allow the call. So a
+// call that the others deny uses nothing of them.
 func (c *call) decide(ctx context.Context, l *Limiter) {
 	own := l.budgets.Begin(ctx, c.by)
 	defer l.budgets.End(own)
@@ -164,7 +164,7 @@ func (c *call) decide(ctx context.Context, l *Limiter) {
 	}
 }
 
-// judge decides about the requests whose hits were asked about.
+// judge decides the requests of this round.
 func (c *call) judge(l *Limiter, last bool) {
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]

@@ -40,7 +40,7 @@ type word struct {
 	doubt  bool          // the key may be there without an end
 }
 
-// room returns how many hits fit by a word about the window. Of a key of which nothing is known, all do.
+// room returns how many hits fit, by a word about the window. If nothing is known about the key, the whole limit does.
 func (l *Limit) room(x *word, w window.Window, now time.Time) int64 {
 	switch {
 	case x.at.IsZero():

@@ -154,7 +154,7 @@ func (b *batch) ended() {
 	}
 }
 
-// leave ends a hit whose caller leaves. It reports whether the hit had not ended.
+// leave ends a hit whose caller leaves. It reports false if the hit had ended already.
 func (h *hit) leave(cause error) bool {
 	c := h.count
 	c.mu.Lock()

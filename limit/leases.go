@@ -42,7 +42,7 @@ func (c *count) lend(l *Limiter, a *ask, d *Decision, now time.Time) (ok bool, r
 	}
 	ok, n := k.Take(a.cost, at, c.offer(l, a.window, now))
 	if n > 0 {
-		refill = hit{kind: kindTake, count: c, window: a.window, cost: n, lease: k, resets: c.resets}
+		refill = hit{kind: kindTake, count: c, window: a.window, cost: n, whole: true, lease: k, resets: c.resets}
 		refill.wait = ok && k.Lasts(n) >= lastsLong
 	}
 	if !ok {
