@@ -107,6 +107,8 @@ func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
 		reply = "-ERR unknown command\r\n"
 	case name == "CLIENT", name == "AUTH", name == "READONLY", name == "READWRITE":
 		reply = "+OK\r\n"
+	case name == "PING": // a client may ask whether the node is alive at any moment
+		reply = "+PONG\r\n"
 	case f.answer != nil:
 		return f.answer(w, cmd)
 	}
