@@ -11,6 +11,7 @@ require (
 	github.com/redis/rueidis v1.0.79
 	github.com/redislanes/redislanes v0.0.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/time v0.16.0
 	gonum.org/v1/plot v0.17.0
 )
 
