@@ -50,14 +50,14 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 	if ctx == nil {
 		return refused(requests, errNilContext)
 	}
+	if len(requests) == 1 {
+		if result, ok := l.lent(&requests[0], now); ok {
+			return result
+		}
+	}
 	entered := l.inside.Enter()
 	if entered {
 		defer l.inside.Leave()
-		if len(requests) == 1 {
-			if result, ok := l.lent(&requests[0], now); ok {
-				return result
-			}
-		}
 	}
 	c := l.calls.Get().(*call)
 	defer l.done(c)
@@ -81,17 +81,22 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 }
 
 // lent decides about a request by the lease of its key alone, which is what most calls on keys that are hit
-// often need. It reports false if the call has to look further.
+// often need. It reports false if the call has to look further. It does not enter the limiter, so that calls on
+// different keys share nothing that is written.
 func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
-	of := r.Limit
-	if !of.made() || r.Cost < 0 || r.Look || r.Charge || !of.lends(r) {
-		return result, false
+	of := l.limitOf(r, &result.Decision)
+	if of == nil || r.Cost < 0 || r.Look || r.Charge || !of.lends(r) {
+		return Result{}, false
 	}
-	a := ask{limit: of, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}
-	n, lost := l.countOf(of, r.Key, a.window, now)
-	a.count = n
+	n := l.counts.known(of, r.Key)
+	if n == nil {
+		return Result{}, false
+	}
+	a := ask{limit: of, count: n, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}
 	var refill hit
-	if n.lease != nil && n.lease.Left() >= a.cost {
+	n.mu.Lock()
+	current, lost := n.roll(a.window, now.Sub(l.counts.epoch))
+	if current && n.lease != nil && n.lease.Left() >= a.cost {
 		result.Quota = of.rule.Quota
 		result.from = of.number(a.window)
 		ok, refill = n.lend(l, &a, &result.Decision, now)
@@ -99,8 +104,9 @@ func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
 	}
 	n.mu.Unlock()
 	l.tellSome(of, hitsUnused, lost)
-	if refill.cost > 0 {
+	if refill.cost > 0 && l.inside.Enter() {
 		l.refill([]hit{refill})
+		l.inside.Leave()
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
 	return result, ok

@@ -49,7 +49,7 @@ func (s *counts) of(limit *Limit, key string) *count {
 	if len(key) > longKey {
 		return &count{limit: limit, key: key}
 	}
-	hash := maphash.String(s.seed, key) ^ limit.salt
+	hash := s.hash(limit, key)
 	of := s.shard(hash)
 	of.mu.Lock()
 	c, ok := of.known.Get(hash)
@@ -63,6 +63,21 @@ func (s *counts) of(limit *Limit, key string) *count {
 	}
 	return c
 }
+
+// known returns the count of the limit's key, or nil if there is none.
+func (s *counts) known(limit *Limit, key string) *count {
+	hash := s.hash(limit, key)
+	of := s.shard(hash)
+	of.mu.Lock()
+	c, ok := of.known.Get(hash)
+	of.mu.Unlock()
+	if !ok || c.limit != limit || c.key != key {
+		return nil
+	}
+	return c
+}
+
+func (s *counts) hash(limit *Limit, key string) uint64 { return maphash.String(s.seed, key) ^ limit.salt }
 
 // all returns the counts that match.
 func (s *counts) all(match func(*count) bool) (all []*count) {

@@ -138,3 +138,24 @@ func TestLargeDenialCostsOthersNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestNearlyUsedLimitIsAskedLast: a call that another limit denies takes nothing of a limit that has an eighth or
+// less left, even for a moment.
+func TestNearlyUsedLimitIsAskedLast(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		synctest.Test(t, func(t *testing.T) {
+			sent := new(commands)
+			world := newTracedWorld(t, sent.trace())
+			l, other := world.limiter(t, Config{NearCache: -1}), world.limiter(t, Config{})
+			rule := func(name string, quota int64) Rule {
+				return Rule{Name: name, Quota: quota, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true}
+			}
+			nearly, full := l.must(t, rule("nearly", 100)), l.must(t, rule("full", 10))
+			require.True(t, l.Allow(t.Context(), Request{Limit: nearly, Key: "k", Cost: 90}).Allowed)
+			require.True(t, other.Allow(t.Context(), Request{Limit: other.must(t, full.Rule()), Key: "k", Cost: 10}).Allowed)
+			sent.Store(0)
+			require.False(t, l.Allow(t.Context(), Request{Limit: nearly, Key: "k"}, Request{Limit: full, Key: "k"}).Allowed)
+			require.EqualValues(t, 1, sent.Load(), "%v: only the full limit is asked", algorithm)
+		})
+	}
+}
