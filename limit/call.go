@@ -200,8 +200,8 @@ func (l *Limiter) done(c *call) {
 		return
 	}
 	c.each, c.costs = nil, nil
-	clear(c.asks[:cap(c.asks)])
-	clear(c.hits[:cap(c.hits)])
-	clear(c.led[:cap(c.led)])
+	clear(c.asks)
+	clear(c.hits)
+	clear(c.led)
 	l.calls.Put(c)
 }

@@ -80,6 +80,7 @@ type batch struct {
 func (b *batch) ask(ctx context.Context, last bool) bool {
 	l, n := b.limiter, 0
 	b.pending.Store(1)
+	clear(b.led)
 	b.led = b.led[:0]
 	for i := range b.hits {
 		h := &b.hits[i]

@@ -32,7 +32,7 @@ func TestRuleOfARequest(t *testing.T) {
 					if outcomes[r.Outcome()]++; r.Allowed {
 						allowed += q.Cost
 					}
-					time.Sleep(2 * time.Millisecond)
+					time.Sleep(8 * time.Millisecond)
 				}
 				return outcomes, allowed, sent.Load()
 			}
@@ -75,10 +75,10 @@ func TestRuleThatIsCut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const processes = 8
 			w := newWorld(t)
-			whole := Rule{Name: "plan", Quota: 40_000, Window: time.Minute, Algorithm: algorithm}
+			whole := Rule{Name: "plan", Quota: 10_000, Window: time.Minute, Algorithm: algorithm}
 			enough := whole.Quota * 9 / 20
 			if algorithm == TokenBucket {
-				whole.Burst, enough = 100, 2000
+				whole.Burst, enough = 100, 500
 			}
 			half := whole
 			half.Quota /= 2
@@ -100,7 +100,7 @@ func TestRuleThatIsCut(t *testing.T) {
 								late.Add(1)
 							}
 						}
-						time.Sleep(2 * time.Millisecond)
+						time.Sleep(8 * time.Millisecond)
 					}
 				})
 			}
