@@ -95,15 +95,13 @@ func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
 	a := ask{limit: of, count: n, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}
 	var refill hit
 	n.mu.Lock()
-	current, lost := n.roll(a.window, now.Sub(l.counts.epoch))
-	if current && n.lease != nil && n.lease.Left() >= a.cost {
+	if n.roll(a.window, now.Sub(l.counts.epoch)) && n.lease != nil && n.lease.Left() >= a.cost {
 		result.Quota = of.rule.Quota
 		result.from = of.number(a.window)
 		ok, refill = n.lend(l, &a, &result.Decision, now)
 		result.warn(&of.rule)
 	}
 	n.mu.Unlock()
-	l.tellSome(of, hitsUnused, lost)
 	if refill.cost > 0 && l.inside.Enter() {
 		l.refill([]hit{refill})
 		l.inside.Leave()

@@ -62,7 +62,7 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool)
 // look finds the count of a request, and denies it if it can never be allowed, or if the server has said
 // lately that it does not fit.
 func (c *call) look(l *Limiter, a *ask, key string, d *Decision, many bool) {
-	n, lost := l.countOf(a.limit, key, a.window, c.now)
+	n := l.countOf(a.limit, key, a.window, c.now)
 	a.count, a.upTo = n, a.cost
 	if a.kind == kindTake {
 		a.upTo = c.upTo(a, many)
@@ -79,7 +79,6 @@ func (c *call) look(l *Limiter, a *ask, key string, d *Decision, many bool) {
 		}
 	}
 	n.mu.Unlock()
-	l.tellSome(a.limit, hitsUnused, lost)
 	c.denied = c.denied || d.RetryAfter != 0 && !a.limit.rule.Shadow
 }
 

@@ -80,23 +80,20 @@ func (l *Limit) reset(x *word, w window.Window, now time.Time) time.Duration {
 	return w.Left()
 }
 
-// roll begins the window, if it is a later one, and reports whether the count is about it. lost is how many
-// hits of the lease nobody has used. The count is locked.
-func (c *count) roll(w window.Window, now time.Duration) (ok bool, lost int64) {
+// roll begins the window, if it is a later one, and reports whether the count is about it. The count is locked.
+func (c *count) roll(w window.Window, now time.Duration) (ok bool) {
 	number := c.limit.number(w)
 	if number > c.number || c.name == "" {
 		c.number, c.word, c.denied = number, word{}, denial{}
 		c.name, c.before = c.limit.names(number, c.key)
 		if c.lease != nil {
-			lost = c.lease.Next()
+			c.lease.Next()
 		}
 	}
 	if c.lease != nil {
-		gone := c.lease.line.Expire(now)
-		c.lease.Lose(gone)
-		lost += gone
+		c.lease.Lose(c.lease.line.Expire(now))
 	}
-	return c.number == number, lost
+	return c.number == number
 }
 
 // free returns how many hits fit, with those of the lease. The count is locked.

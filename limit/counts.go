@@ -77,7 +77,9 @@ func (s *counts) known(limit *Limit, key string) *count {
 	return c
 }
 
-func (s *counts) hash(limit *Limit, key string) uint64 { return maphash.String(s.seed, key) ^ limit.salt }
+func (s *counts) hash(limit *Limit, key string) uint64 {
+	return maphash.String(s.seed, key) ^ limit.salt
+}
 
 // all returns the counts that match.
 func (s *counts) all(match func(*count) bool) (all []*count) {
@@ -94,19 +96,17 @@ func (s *counts) all(match func(*count) bool) (all []*count) {
 	return all
 }
 
-// countOf returns the count of a key, locked, for a call in the window. lost is how many hits of its lease nobody
-// has used.
-func (l *Limiter) countOf(limit *Limit, key string, w window.Window, now time.Time) (c *count, lost int64) {
-	c = l.counts.of(limit, key)
+// countOf returns the count of a key, locked, for a call in the window.
+func (l *Limiter) countOf(limit *Limit, key string, w window.Window, now time.Time) *count {
+	c := l.counts.of(limit, key)
 	c.mu.Lock()
-	ok, lost := c.roll(w, now.Sub(l.counts.epoch))
-	if !ok { // the call has begun in an earlier window than others, or the clock was set back
+	if !c.roll(w, now.Sub(l.counts.epoch)) { // the call has begun in an earlier window than others, or the clock was set back
 		c.mu.Unlock()
 		c = &count{limit: limit, key: key}
 		c.mu.Lock()
 		c.roll(w, 0)
 	}
-	return c, lost
+	return c
 }
 
 // place returns the key in Redis.

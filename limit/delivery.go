@@ -154,10 +154,8 @@ func (l *Limiter) heard(d *delivery) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
-	unused := int64(0)
 	if k := c.lease; k != nil { // its tokens have flowed in meanwhile
-		unused = k.line.Expire(time.Since(l.counts.epoch))
-		k.Lose(unused)
+		k.Lose(k.line.Expire(time.Since(l.counts.epoch)))
 	}
 	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
 		c.learn(&x, err)
@@ -196,7 +194,6 @@ func (l *Limiter) heard(d *delivery) {
 		c.asked = time.Now()
 	}
 	c.mu.Unlock()
-	l.tellSome(c.limit, hitsUnused, unused)
 	l.wake(d, goesOn)
 }
 

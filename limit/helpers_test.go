@@ -57,7 +57,7 @@ func warm(t *testing.T, l *Limiter, q Request) (used int64) {
 // A ledger is an observer that adds up hits.
 type ledger struct {
 	mu   sync.Mutex
-	hits [5]int64
+	hits [4]int64
 }
 
 // The elements of a ledger's sums.
@@ -66,7 +66,6 @@ const (
 	sumReturned
 	sumLost
 	sumLeased
-	sumUnused
 )
 
 func (*ledger) Decided(time.Duration, []Request, Result) {}
@@ -74,10 +73,10 @@ func (*ledger) Decided(time.Duration, []Request, Result) {}
 func (l *ledger) Hits(_ *Limit, what string, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hits[slices.Index([]string{hitsCounted, hitsReturned, hitsLost, hitsLeased, hitsUnused}, what)] += n
+	l.hits[slices.Index([]string{hitsCounted, hitsReturned, hitsLost, hitsLeased}, what)] += n
 }
 
-func (l *ledger) sums() [5]int64 {
+func (l *ledger) sums() [4]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hits

@@ -161,7 +161,7 @@ func (l *Limiter) lookAtLeases(from int, end bool) (next int) {
 func (l *Limiter) idle(c *count, now time.Time, end bool) (back []hit) {
 	c.mu.Lock()
 	w := c.limit.windowAt(l.servers.at(now))
-	ok, unused := c.roll(w, now.Sub(l.counts.epoch))
+	ok := c.roll(w, now.Sub(l.counts.epoch))
 	k := c.lease
 	if k != nil && ok {
 		surplus, over := k.Idle(now.Sub(l.counts.epoch), k.line.Per())
@@ -176,7 +176,6 @@ func (l *Limiter) idle(c *count, now time.Time, end bool) (back []hit) {
 		l.counts.dropLease(c)
 	}
 	c.mu.Unlock()
-	l.tellSome(c.limit, hitsUnused, unused)
 	return back
 }
 

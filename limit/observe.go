@@ -25,7 +25,6 @@ type Observer interface {
 	//   - returned: given back, after a denied call, a settlement or by a lease
 	//   - lost: could not be given back or counted by a settlement, or were leased without a reply
 	//   - leased: reserved by a lease: a part of those that were counted
-	//   - unused: reserved by a lease, and not used in time
 	//
 	// Limiter.Close waits for it, so Hits must return soon and must not call Close.
 	Hits(limit *Limit, what string, n int64)
@@ -58,7 +57,6 @@ const (
 	hitsReturned = "returned"
 	hitsLost     = "lost"
 	hitsLeased   = "leased"
-	hitsUnused   = "unused"
 )
 
 func (l *Limiter) tell(of *Limit, what string, n int64) {

@@ -53,7 +53,7 @@ func (h *hit) wanted() bool {
 func (l *Limiter) filled(h *hit) {
 	c := h.count
 	c.mu.Lock()
-	k, counted, unused, lost := h.lease, int64(0), int64(0), int64(0)
+	k, counted, lost := h.lease, int64(0), int64(0)
 	var back []hit
 	if h.applied {
 		counted = h.cost
@@ -64,16 +64,13 @@ func (l *Limiter) filled(h *hit) {
 		k.Failed()
 	case !h.applied:
 		k.Failed()
-	case c.number != c.limit.number(h.window) || h.resets != c.resets:
-		unused = h.cost
+	case c.number != c.limit.number(h.window) || h.resets != c.resets: // nobody can use them
 	case k != c.lease:
 		back = []hit{{kind: kindReturn, count: c, window: h.window, cost: h.cost, from: h.from, lease: k}}
 	default:
 		k.Filled(h.cost)
 		if k.line != nil {
-			gone := k.line.Add(l.stretch(h))
-			k.Lose(gone)
-			unused = gone
+			k.Lose(k.line.Add(l.stretch(h)))
 		}
 	}
 	c.mu.Unlock()
@@ -81,7 +78,6 @@ func (l *Limiter) filled(h *hit) {
 	l.tellSome(c.limit, hitsCounted, counted)
 	l.tellSome(c.limit, hitsLeased, counted)
 	l.tellSome(c.limit, hitsLost, lost)
-	l.tellSome(c.limit, hitsUnused, unused)
 }
 
 // stretch returns the tokens of a refill. Their time is measured from when Redis was asked, which is too early

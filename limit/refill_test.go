@@ -177,26 +177,25 @@ func TestRefillDuringPause(t *testing.T) {
 	})
 }
 
-// TestResetTellsWhatIsUnused: the observer is told of the hits of a lease that Reset has ended.
-func TestResetTellsWhatIsUnused(t *testing.T) {
+// TestResetEndsLeases: those of limits that share their counts with the one that is reset.
+func TestResetEndsLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seen := new(ledger)
-		l := newWorld(t).limiter(t, Config{Observer: seen})
+		l := newWorld(t).limiter(t, Config{})
 		limit := l.must(t, Rule{Name: "user", Quota: 10_000, Window: time.Hour})
 		atWindow(time.Hour)
 		warm(t, l, Request{Limit: limit, Key: "k"})
 		synctest.Wait()
-		before, left := seen.sums()[sumUnused], l.leased(limit, "k")
+		left := l.left(limit, "k")
 		require.Positive(t, left)
 		for _, other := range []Rule{ // that share no counts with it
 			{Name: "user", Quota: 10_000, Window: time.Minute},
 			{Name: "user", Quota: 10_000, Window: time.Hour, Algorithm: TokenBucket},
 		} {
 			require.NoError(t, l.Reset(t.Context(), l.must(t, other), "k"))
-			require.Equal(t, before, seen.sums()[sumUnused])
+			require.Equal(t, left, l.left(limit, "k"))
 		}
 		require.NoError(t, l.Reset(t.Context(), l.must(t, Rule{Name: "user", Quota: 5000, Window: time.Hour}), "k"))
-		require.Equal(t, before+left, seen.sums()[sumUnused])
+		require.Zero(t, l.left(limit, "k"))
 	})
 }
 

@@ -68,19 +68,15 @@ func (l *Limiter) places(of *Limit, now time.Time, key string) (all []string) {
 func (l *Limiter) forget(of *Limit, key string, places []string) {
 	for _, c := range l.counts.all(func(c *count) bool { return c.key == key && c.limit.head == of.head }) {
 		c.mu.Lock()
-		unused := int64(0)
 		if slices.Contains(places, c.name) {
 			c.word, c.denied = word{}, denial{}
-			if c.resets++; c.lease != nil {
-				unused, c.lease = c.lease.Left(), nil
-			}
+			c.resets, c.lease = c.resets+1, nil
 		}
 		waiters := c.waiters
 		c.mu.Unlock()
 		if waiters != nil {
 			waiters.change()
 		}
-		l.tellSome(c.limit, hitsUnused, unused)
 	}
 }
 

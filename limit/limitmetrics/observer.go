@@ -47,7 +47,7 @@ var (
 		"allowed", "allowed_leased", "denied", "denied_near", "denied_by_other", "not_asked",
 		"failed_open", "failed_closed", "canceled", "mistaken",
 	}
-	kinds = []string{"counted", "returned", "lost", "leased", "unused"}
+	kinds = []string{"counted", "returned", "lost", "leased"}
 )
 
 var (
@@ -70,8 +70,8 @@ func New() *Observer {
 		}, []string{"limit"}),
 		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_hits_total",
-			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, leased without a reply, or places that were lost), " +
-				"leased (reserved, a part of counted) and unused (leased and not used).",
+			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, leased without a reply, or places that were lost) " +
+				"and leased (reserved, a part of counted).",
 		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "redislanes_limit_duration_seconds",

@@ -42,7 +42,7 @@ func TestObserver(t *testing.T) {
 	l.Allow(t.Context(), limit.Request{Key: "canary", Rule: limit.Rule{Name: "canary !"}})
 	l.Allow(t.Context(), limit.Request{Key: "canary", Rule: limit.Rule{Name: "plan", Quota: 5, Window: time.Hour}})
 	l.Allow(t.Context(), limit.Request{Limit: two, Key: "other", Look: true})
-	for _, what := range []string{"counted", "returned", "lost", "leased", "unused"} {
+	for _, what := range []string{"counted", "returned", "lost", "leased"} {
 		o.Hits(shadow, what, 10)
 	}
 	one, err := places.Config{Name: "held", Max: 1, Observer: o, Budget: 10 * time.Second}.New(client)
@@ -80,7 +80,6 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_hits_total returned dark s":           10,
 		"redislanes_limit_hits_total lost dark s":               10,
 		"redislanes_limit_hits_total leased dark s":             10,
-		"redislanes_limit_hits_total unused dark s":             10,
 		"redislanes_limit_decisions_total held allowed s false": 1,
 		"redislanes_limit_decisions_total held denied s false":  1,
 		"redislanes_limit_hits_total counted held s":            1,

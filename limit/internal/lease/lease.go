@@ -200,11 +200,9 @@ func (l *Lease) Give(cost int64) { l.left += cost }
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
-// Next begins the next window. It returns how many hits nobody has used in this one.
-func (l *Lease) Next() (unused int64) {
-	unused, l.left = l.left, 0
-	l.asking, l.early, l.dry = false, false, false
-	return unused
+// Next begins the next window: the hits of this one are of no use any more.
+func (l *Lease) Next() {
+	l.left, l.asking, l.early, l.dry = 0, false, false, false
 }
 
 // Idle returns how many hits are to be returned to Redis, and takes them from the lease: all if

@@ -131,7 +131,7 @@ func TestPageInABrowser(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(m[1], "&quot;", `"`)), &s))
 			require.Zero(t, s.Wide, "elements are wider than the window")
 			require.Equal(t, 5, s.Charts)
-			for _, line := range []string{"allowed", "denied", "P50", "P99", "10.0.0.2:6379 primary", "leased", "unused", "reply OOM", "failed dials"} {
+			for _, line := range []string{"allowed", "denied", "P50", "P99", "10.0.0.2:6379 primary", "leased", "returned", "reply OOM", "failed dials"} {
 				require.Contains(t, s.Names, line)
 			}
 			tiles := make(map[string]string)
