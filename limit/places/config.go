@@ -1,6 +1,7 @@
 package places
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -61,12 +62,8 @@ const (
 	mostHolders   = 1_000_000
 	longestName   = 64
 
-	// A denied Acquire may be tried again after leastRetry to mostRetry.
-	leastRetry = time.Millisecond
-	mostRetry  = time.Second
-
-	// mostLeaving bounds the places that wait to be given back. Others expire.
-	mostLeaving = 100_000
+	// pause is the time before a denied Acquire may be tried again, and giving a place back.
+	pause = time.Second
 )
 
 // New returns a semaphore in the client's cluster, or an error that names the setting that cannot
@@ -81,12 +78,11 @@ func (c Config) New(client *cluster.Client) (*Semaphore, error) {
 	c = c.withDefaults()
 	s := &Semaphore{
 		cfg: c, client: (*engine.Client)(client),
-		head:   c.Prefix + c.Name + ":HELD:", // no rate limit has such keys: the number of its window has no capitals
-		args:   [2]string{strconv.FormatInt(c.Max, 10), strconv.FormatInt(c.TTL.Milliseconds(), 10)},
-		closed: make(chan struct{}),
+		head: c.Prefix + c.Name + ":HELD:", // no rate limit has such keys: the number of its window has no capitals
+		args: [2]string{strconv.FormatInt(c.Max, 10), strconv.FormatInt(c.TTL.Milliseconds(), 10)},
 	}
 	s.pipes.New = func() any { return pipeline.New(client) }
-	s.keeper = newKeeper(s)
+	s.life, s.end = context.WithCancel(context.Background())
 	return s, nil
 }
 

@@ -11,23 +11,22 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/gate"
-	"github.com/redislanes/redislanes/pipeline"
 )
 
 // A Semaphore limits how many holders a key has at a time. Make it with [Config.New]. All methods
 // are safe for concurrent use.
 //
-// Each key is a sorted set in Redis. One goroutine renews all holders of the semaphore, in one pipeline
-// for all that are due.
+// Each key is a sorted set in Redis. Each Hold has a goroutine that renews it.
 type Semaphore struct {
 	cfg    Config
 	client *engine.Client
 	head   string    // of all its keys
 	args   [2]string // of the script
 	pipes  sync.Pool // of *pipeline.Pipeline
-	keeper *keeper
 	inside gate.Gate
-	closed chan struct{} // closed when Close is done
+	holds  sync.WaitGroup  // the goroutines of holds
+	life   context.Context // ends when Close has waited for running calls
+	end    context.CancelFunc
 }
 
 // A Decision is what an Acquire has decided.
@@ -37,8 +36,8 @@ type Decision struct {
 	// Free is how many places of the key are free now.
 	Free int64
 
-	// RetryAfter is 0 if Allowed or Err is set. Otherwise it is a guess of a second at most,
-	// since holders end at any time.
+	// RetryAfter is 0 if Allowed or Err is set. Otherwise it is a second, since holders end at
+	// any time.
 	RetryAfter time.Duration
 
 	// Err is why Redis did not decide. Config.FailClosed then did, and there is no Hold.
@@ -62,7 +61,7 @@ func (s *Semaphore) Config() Config {
 // has an error. The methods of a nil Hold do nothing.
 func (s *Semaphore) Acquire(ctx context.Context, key string) (*Hold, Decision) {
 	switch {
-	case s == nil || s.keeper == nil:
+	case s == nil || s.life == nil:
 		return nil, Decision{Err: errNotMade}
 	case ctx == nil:
 		return nil, Decision{Err: errNilContext}
@@ -80,34 +79,32 @@ func (s *Semaphore) acquire(ctx context.Context, key string, began time.Time) (*
 		return nil, Decision{Err: errClosed, Allowed: !s.cfg.FailClosed}
 	}
 	defer s.inside.Leave()
-	h := &Hold{of: s, key: s.head + key, id: rand.Text(), sent: began, lost: make(chan struct{}), at: -1}
-	r, err := h.take(ctx, began.Add(min(s.cfg.Budget, s.cfg.TTL/2)))
+	h := &Hold{of: s, key: s.head + key, id: rand.Text(), lost: make(chan struct{}), freed: make(chan struct{})}
+	held, err := h.take(ctx, began.Add(min(s.cfg.Budget, s.cfg.TTL/2)))
 	switch {
 	case err != nil:
 		if !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
-			s.keeper.leave(h)
+			s.holds.Go(h.giveBack)
 		}
 		return nil, Decision{Err: err, Allowed: !s.cfg.FailClosed}
-	case !r.taken:
-		return nil, Decision{RetryAfter: max(leastRetry, min(r.first, mostRetry))}
+	case held == 0:
+		return nil, Decision{RetryAfter: pause}
 	}
-	s.keeper.add(h)
-	return h, Decision{Allowed: true, Free: max(0, s.cfg.Max-r.held)}
+	life, release := context.WithCancel(s.life)
+	h.release = release
+	s.holds.Go(func() { h.keep(life, began) })
+	return h, Decision{Allowed: true, Free: max(0, s.cfg.Max-held)}
 }
 
 // Close waits for running calls and releases the places that are left, for the budget at most. Later calls
 // are decided without Redis, with redislanes.ErrClosed.
 func (s *Semaphore) Close() error {
-	if s == nil || s.keeper == nil {
+	if s == nil || s.life == nil {
 		return errNotMade
 	}
-	if !s.inside.Shut() {
-		<-s.closed
-		return nil
-	}
-	defer close(s.closed)
 	s.inside.Close()
-	s.keeper.close()
+	s.end()
+	s.holds.Wait()
 	return nil
 }
 
@@ -116,14 +113,6 @@ func (s *Semaphore) ended(lost bool) {
 	if o := s.cfg.Observer; o != nil {
 		s.client.Log().Call("places.Observer.Ended", func() { o.Ended(s, lost) })
 	}
-}
-
-// pipe returns an empty pipeline. Its replies are valid until unpipe.
-func (s *Semaphore) pipe() *pipeline.Pipeline { return s.pipes.Get().(*pipeline.Pipeline) }
-
-func (s *Semaphore) unpipe(p *pipeline.Pipeline) {
-	p.Reset()
-	s.pipes.Put(p)
 }
 
 var (

@@ -24,17 +24,23 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{net: simnet.New(1), model: model.New(model.Options{Seed: 1, Primaries: 3})}
 	w.net.Impose("", "", simnet.Conditions{Latency: 250 * time.Microsecond})
-	var addrs []string
 	for _, n := range w.model.Nodes() {
 		w.net.Listen(n.Addr(), w.model.Serve(n))
+	}
+	t.Cleanup(w.net.Close)
+	w.client = w.join(t, "client")
+	return w
+}
+
+// join returns a client whose connections come from the host.
+func (w *world) join(t *testing.T, host string) *cluster.Client {
+	t.Helper()
+	var addrs []string
+	for _, n := range w.model.Nodes() {
 		addrs = append(addrs, n.Addr())
 	}
-	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, RefreshEvery: -1}.New(t.Context(), addrs)
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer(host)}, RefreshEvery: -1}.New(t.Context(), addrs)
 	require.NoError(t, err)
-	w.client = client
-	t.Cleanup(func() {
-		require.NoError(t, client.Close())
-		w.net.Close()
-	})
-	return w
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
 }
