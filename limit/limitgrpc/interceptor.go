@@ -29,8 +29,7 @@ import (
 // Each of several interceptors adds its own. A hit counts even if the caller has gone.
 func Unary(l *limit.Limiter, of func(ctx context.Context, info *grpc.UnaryServerInfo, message any) []limit.Request) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		set := func(header metadata.MD) error { return grpc.SetHeader(ctx, header) }
-		if err := ask(ctx, l, of(ctx, info, message), set); err != nil {
+		if err := ask(ctx, l, of(ctx, info, message)); err != nil {
 			return nil, err
 		}
 		return handler(ctx, message)
@@ -40,34 +39,28 @@ func Unary(l *limit.Limiter, of func(ctx context.Context, info *grpc.UnaryServer
 // Stream is Unary for streams, which are asked about once, when they begin.
 func Stream(l *limit.Limiter, of func(ctx context.Context, info *grpc.StreamServerInfo) []limit.Request) grpc.StreamServerInterceptor {
 	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		ctx := stream.Context()
-		if err := ask(ctx, l, of(ctx, info), stream.SetHeader); err != nil {
+		if err := ask(stream.Context(), l, of(stream.Context(), info)); err != nil {
 			return err
 		}
 		return handler(server, stream)
 	}
 }
 
-func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set func(metadata.MD) error) error {
+func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request) error {
 	if len(requests) == 0 {
 		return nil
 	}
 	result := l.Allow(context.WithoutCancel(ctx), requests...)
 	policy, state := limithttp.Fields(requests, result)
-	_ = set(fields(policy, state)) // it fails only when the header has been sent
-	switch {
-	case result.Allowed:
+	setFields(ctx, policy, state)
+	if result.Allowed {
 		return nil
-	case result.Outcome() == "mistaken":
-		return status.Error(codes.Internal, "the rate limit cannot be checked")
-	case result.Err == nil:
-		return deny("rate limit exceeded", result.RetryAfter, set)
 	}
-	return status.Error(codes.Unavailable, "the rate limit cannot be checked now")
+	return denied(ctx, result.Decision, "rate limit exceeded", "the rate limit")
 }
 
-// fields returns a header with the fields that are not empty.
-func fields(policy, state string) metadata.MD {
+// setFields sets the fields that are not empty.
+func setFields(ctx context.Context, policy, state string) {
 	header := metadata.MD{}
 	if policy != "" {
 		header.Set("ratelimit-policy", policy)
@@ -75,26 +68,25 @@ func fields(policy, state string) metadata.MD {
 	if state != "" {
 		header.Set("ratelimit", state)
 	}
-	return header
+	_ = grpc.SetHeader(ctx, header) // it fails only when the header has been sent
 }
 
-// deny returns the error of a call that is denied. The header gets the time after which to try again.
-func deny(why string, retry time.Duration, set func(metadata.MD) error) error {
-	if retry == limit.Never {
+// denied returns the error of a call that is not passed on, because of the decision. It says why, or that what
+// decides cannot be checked.
+func denied(ctx context.Context, d limit.Decision, why, what string) error {
+	switch {
+	case d.Outcome() == "mistaken":
+		return status.Error(codes.Internal, what+" cannot be checked")
+	case d.Err != nil:
+		return status.Error(codes.Unavailable, what+" cannot be checked now")
+	case d.RetryAfter == limit.Never:
 		return status.Error(codes.ResourceExhausted, why)
 	}
-	_ = set(metadata.Pairs("retry-after", strconv.FormatInt(seconds(retry), 10)))
-	return retryIn(why, retry)
-}
-
-func retryIn(why string, wait time.Duration) error {
+	seconds := (d.RetryAfter + time.Second - 1) / time.Second // rounded up, so that a client does not come back too early
+	_ = grpc.SetHeader(ctx, metadata.Pairs("retry-after", strconv.FormatInt(int64(seconds), 10)))
 	s := status.New(codes.ResourceExhausted, why)
-	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)}); err == nil {
+	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d.RetryAfter)}); err == nil {
 		s = told
 	}
 	return s.Err()
 }
-
-// seconds returns the time in whole seconds, rounded up: a client that comes back
-// then does not come too early.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -4,10 +4,8 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/limithttp"
 	"github.com/redislanes/redislanes/limit/places"
 )
@@ -27,10 +25,7 @@ import (
 func UnaryPlaces(s *places.Semaphore, of func(ctx context.Context, info *grpc.UnaryServerInfo, message any) (key string, limited bool)) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		key, limited := of(ctx, info, message)
-		if !limited {
-			return handler(ctx, message)
-		}
-		hold, err := acquire(ctx, s, key, func(header metadata.MD) error { return grpc.SetHeader(ctx, header) })
+		hold, err := acquire(ctx, s, key, limited)
 		if err != nil {
 			return nil, err
 		}
@@ -44,10 +39,7 @@ func UnaryPlaces(s *places.Semaphore, of func(ctx context.Context, info *grpc.Un
 func StreamPlaces(s *places.Semaphore, of func(ctx context.Context, info *grpc.StreamServerInfo) (key string, limited bool)) grpc.StreamServerInterceptor {
 	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		key, limited := of(stream.Context(), info)
-		if !limited {
-			return handler(server, stream)
-		}
-		hold, err := acquire(stream.Context(), s, key, stream.SetHeader)
+		hold, err := acquire(stream.Context(), s, key, limited)
 		if err != nil {
 			return err
 		}
@@ -56,16 +48,16 @@ func StreamPlaces(s *places.Semaphore, of func(ctx context.Context, info *grpc.S
 	}
 }
 
-// acquire takes a place, or returns the error that a call ends with which is denied.
-func acquire(ctx context.Context, s *places.Semaphore, key string, set func(metadata.MD) error) (*places.Hold, error) {
+// acquire takes a place if the call is limited, or returns the error of a call that is denied.
+func acquire(ctx context.Context, s *places.Semaphore, key string, limited bool) (*places.Hold, error) {
+	if !limited {
+		return nil, nil
+	}
 	hold, d := s.Acquire(context.WithoutCancel(ctx), key)
 	policy, state := limithttp.PlaceFields(s, d)
-	_ = set(fields(policy, state))
-	switch {
-	case d.Allowed:
+	setFields(ctx, policy, state)
+	if d.Allowed {
 		return hold, nil
-	case d.Err != nil:
-		return nil, status.Error(codes.Unavailable, "the concurrency limit cannot be checked now")
 	}
-	return nil, deny("too many calls at a time", d.RetryAfter, set)
+	return nil, denied(ctx, limit.Decision{RetryAfter: d.RetryAfter, Err: d.Err}, "too many calls at a time", "the concurrency limit")
 }

@@ -1,9 +1,12 @@
 package limithttp
 
 import (
-	"fmt"
+	"iter"
+	"math"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/limit"
@@ -22,15 +25,23 @@ import (
 // Seconds are rounded up. Each limit is in a field once. If several requests ask about it, RateLimit has
 // the fewest hits remaining. Limits of one name with other quotas or windows have items of their own.
 func Fields(requests []limit.Request, result limit.Result) (policy, state string) {
-	var policies, states []byte
-	for _, i := range items(requests, result) {
-		policies = i.policy.append(policies)
-		if i.known {
-			states = parameter(named(states, i.name), "r", i.remaining)
-			states = optional(states, "t", seconds(i.reset))
+	var policies, states []string
+	var fewest []int64
+	at := make(map[string]int) // by policy
+	for rule, d := range shown(requests, result) {
+		p := policyOf(&rule)
+		i, known := at[p]
+		if !known {
+			i = len(policies)
+			at[p], policies, states, fewest = i, append(policies, p), append(states, ""), append(fewest, math.MaxInt64)
+		}
+		asked := d.Err == nil && (d.Allowed || d.RetryAfter > 0 && d.RetryAfter != limit.Never)
+		if asked && d.Remaining < fewest[i] {
+			states[i], fewest[i] = entry(rule.Name, ";r=", d.Remaining)+after(";t=", reset(&rule, d)), d.Remaining
 		}
 	}
-	return string(policies), string(states)
+	states = slices.DeleteFunc(states, func(s string) bool { return s == "" })
+	return strings.Join(policies, ", "), strings.Join(states, ", ")
 }
 
 // PlaceFields returns the values of the same two fields for a decision of the semaphore:
@@ -41,43 +52,21 @@ func PlaceFields(s *places.Semaphore, d places.Decision) (policy, state string) 
 		return "", ""
 	}
 	if d.Err == nil {
-		state = fmt.Sprintf(`"%s";r=%d`, c.Name, d.Free)
+		state = entry(c.Name, ";r=", d.Free)
 	}
-	return fmt.Sprintf(`"%s";q=%d;qu="concurrent-requests"`, c.Name, c.Max), state
+	return entry(c.Name, ";q=", c.Max) + `;qu="concurrent-requests"`, state
 }
 
-// An item is what is known about a limit.
-type item struct {
-	policy
-	known     bool
-	remaining int64
-	reset     time.Duration
-}
-
-// items returns the limits that the fields tell about, each once, in the order of the requests.
-func items(requests []limit.Request, result limit.Result) (all []item) {
-	at := make(map[policy]int)
-	each := result.Each()
-	for i := range min(len(requests), len(each)) {
-		rule, d := requests[i].Settings(), &each[i]
-		if rule.Name == "" || rule.Shadow || d.Outcome() == "mistaken" {
-			continue
+// shown iterates over the limits that a response tells about, without shadow limits and mistakes.
+func shown(requests []limit.Request, result limit.Result) iter.Seq2[limit.Rule, *limit.Decision] {
+	return func(yield func(limit.Rule, *limit.Decision) bool) {
+		each := result.Each()
+		for i := range min(len(requests), len(each)) {
+			rule, d := requests[i].Settings(), &each[i]
+			if rule.Name != "" && !rule.Shadow && d.Outcome() != "mistaken" && !yield(rule, d) {
+				return
+			}
 		}
-		p := policyOf(&rule)
-		n, ok := at[p]
-		if !ok {
-			n = len(all)
-			at[p], all = n, append(all, item{policy: p})
-		}
-		all[n].note(&rule, d)
-	}
-	return all
-}
-
-func (i *item) note(rule *limit.Rule, d *limit.Decision) {
-	asked := d.Err == nil && (d.Allowed || d.RetryAfter > 0 && d.RetryAfter != limit.Never)
-	if asked && (!i.known || d.Remaining < i.remaining) {
-		i.known, i.remaining, i.reset = true, d.Remaining, reset(rule, d)
 	}
 }
 
@@ -95,42 +84,31 @@ func reset(rule *limit.Rule, d *limit.Decision) time.Duration {
 	return d.ResetAfter
 }
 
-// A policy is a limit as RateLimit-Policy names it.
-type policy struct {
-	name          string // needs no escape
-	quota, window int64
-}
-
-func policyOf(r *limit.Rule) policy {
-	if r.Burst == 0 {
-		return policy{r.Name, r.Quota, seconds(r.Window)}
+// policyOf returns the item of RateLimit-Policy.
+func policyOf(r *limit.Rule) string {
+	quota, window := r.Quota, r.Window
+	if r.Burst > 0 {
+		hi, lo := bits.Mul64(uint64(window), uint64(r.Burst))
+		fill, _ := bits.Div64(hi, lo, uint64(quota))
+		quota, window = r.Burst, time.Duration(fill)
 	}
-	hi, lo := bits.Mul64(uint64(r.Window), uint64(r.Burst))
-	fill, _ := bits.Div64(hi, lo, uint64(r.Quota))
-	return policy{r.Name, r.Burst, seconds(time.Duration(fill))}
+	return entry(r.Name, ";q=", quota) + after(";w=", window)
 }
 
-// append adds the policy's item of RateLimit-Policy to a list.
-func (p policy) append(list []byte) []byte {
-	return optional(parameter(named(list, p.name), "q", p.quota), "w", p.window)
+// entry returns an item with a parameter. The name needs no escape.
+func entry(name, parameter string, value int64) string {
+	return `"` + name + `"` + parameter + strconv.FormatInt(value, 10)
 }
 
-// named adds an item to a list.
-func named(list []byte, name string) []byte {
-	if len(list) > 0 {
-		list = append(list, ", "...)
+// after returns a parameter in seconds, unless it is 0.
+func after(parameter string, d time.Duration) string {
+	if d <= 0 {
+		return ""
 	}
-	return append(append(append(list, '"'), name...), '"')
+	return parameter + seconds(d)
 }
 
-func parameter(list []byte, name string, value int64) []byte {
-	return strconv.AppendInt(append(append(append(list, ';'), name...), '='), value, 10)
-}
-
-// optional adds a parameter that is not 0.
-func optional(list []byte, name string, value int64) []byte {
-	if value <= 0 {
-		return list
-	}
-	return parameter(list, name, value)
+// seconds returns the time in whole seconds, rounded up, so that a client does not come back too early.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

@@ -45,7 +45,7 @@ func TestPolicy(t *testing.T) {
 		} {
 			rule.Name = "p"
 			made := must(t, l, rule).Rule()
-			require.Equal(t, want, string(policyOf(&made).append(nil)))
+			require.Equal(t, want, policyOf(&made))
 		}
 	})
 }

@@ -3,8 +3,6 @@ package limithttp
 import (
 	"context"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/places"
@@ -35,17 +33,13 @@ func (c Config) Handler(l *limit.Limiter, next http.Handler, of func(*http.Reque
 			return
 		}
 		result := l.Allow(context.WithoutCancel(r.Context()), requests...)
-		addFields(w, Fields, requests, result)
-		switch {
-		case result.Allowed:
+		policy, state := Fields(requests, result)
+		addFields(w.Header(), policy, state)
+		if result.Allowed {
 			next.ServeHTTP(w, r)
-		case result.Outcome() == "mistaken":
-			c.fail(w, http.StatusInternalServerError, "the rate limit cannot be checked")
-		case result.Err != nil:
-			c.fail(w, http.StatusServiceUnavailable, "the rate limit cannot be checked now", c.denied(requests, result)...)
-		default:
-			c.deny(w, result.RetryAfter, "rate limit exceeded", c.denied(requests, result)...)
+			return
 		}
+		c.deny(w, result.Decision, "rate limit exceeded", "the rate limit", c.denied(requests, result)...)
 	})
 }
 
@@ -78,36 +72,22 @@ func (c Config) Places(s *places.Semaphore, next http.Handler, of func(*http.Req
 		}
 		hold, d := s.Acquire(context.WithoutCancel(r.Context()), key) // else a client that has gone would fail open
 		defer hold.Release()
-		addFields(w, PlaceFields, s, d)
-		switch {
-		case d.Allowed:
+		policy, state := PlaceFields(s, d)
+		addFields(w.Header(), policy, state)
+		if d.Allowed {
 			next.ServeHTTP(w, r)
-		case d.Err != nil:
-			c.fail(w, http.StatusServiceUnavailable, "the concurrency limit cannot be checked now", s.Config().Name)
-		default:
-			c.deny(w, d.RetryAfter, "too many requests at a time", s.Config().Name)
+			return
 		}
+		c.deny(w, limit.Decision{RetryAfter: d.RetryAfter, Err: d.Err}, "too many requests at a time", "the concurrency limit", s.Config().Name)
 	})
 }
 
 // addFields adds the fields that are not empty. A handler around this one may have added its own.
-func addFields[Of, By any](w http.ResponseWriter, fields func(Of, By) (policy, state string), of Of, by By) {
-	policy, state := fields(of, by)
+func addFields(h http.Header, policy, state string) {
 	if policy != "" {
-		w.Header().Add("RateLimit-Policy", policy)
+		h.Add("RateLimit-Policy", policy)
 	}
 	if state != "" {
-		w.Header().Add("RateLimit", state)
+		h.Add("RateLimit", state)
 	}
 }
-
-func (c Config) deny(w http.ResponseWriter, retry time.Duration, why string, limits ...string) {
-	if retry != limit.Never {
-		w.Header().Set("Retry-After", strconv.FormatInt(seconds(retry), 10))
-	}
-	c.fail(w, http.StatusTooManyRequests, why, limits...)
-}
-
-// seconds returns the time in whole seconds, rounded up: a client that comes back
-// then does not come too early.
-func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -23,11 +23,12 @@ func (c Config) denied(requests []limit.Request, result limit.Result) (names []s
 	if !c.Problems {
 		return nil
 	}
-	each := result.Each()
-	for i := range min(len(requests), len(each)) {
-		rule, d := requests[i].Settings(), &each[i]
-		asked := d.Err != nil || d.RetryAfter > 0
-		if asked && !d.Allowed && !rule.Shadow && (d.Err == nil) == (result.Err == nil) {
+	for rule, d := range shown(requests, result) {
+		denied := d.RetryAfter > 0
+		if result.Err != nil {
+			denied = d.Err != nil && !d.Allowed
+		}
+		if denied {
 			names = append(names, rule.Name)
 		}
 	}
@@ -45,23 +46,29 @@ type problem struct {
 	Violated []string `json:"violated-policies,omitempty"`
 }
 
-// fail writes the response to a request that is not passed on. The limits are those that denied it.
-func (c Config) fail(w http.ResponseWriter, status int, why string, limits ...string) {
-	if !c.Problems {
-		http.Error(w, why, status)
-		return
+// deny writes the response to a request that is not passed on, because of the decision. It says why, or that
+// what decides cannot be checked. The limits are those that denied it.
+func (c Config) deny(w http.ResponseWriter, d limit.Decision, why, what string, limits ...string) {
+	var p problem
+	switch {
+	case d.Outcome() == "mistaken":
+		p = problem{Title: "Internal Server Error", Status: http.StatusInternalServerError, Detail: what + " cannot be checked"}
+	case d.Err != nil:
+		p = problem{problemTypes + "temporary-reduced-capacity", "Temporary Reduced Capacity", http.StatusServiceUnavailable, what + " cannot be checked now", limits}
+	default:
+		p = problem{problemTypes + "quota-exceeded", "Quota Exceeded", http.StatusTooManyRequests, why, limits}
+		if d.RetryAfter != limit.Never {
+			w.Header().Set("Retry-After", seconds(d.RetryAfter))
+		}
 	}
-	p := problem{Title: http.StatusText(status), Status: status, Detail: why, Violated: limits}
-	switch status {
-	case http.StatusTooManyRequests:
-		p.Type, p.Title = problemTypes+"quota-exceeded", "Quota Exceeded"
-	case http.StatusServiceUnavailable:
-		p.Type, p.Title = problemTypes+"temporary-reduced-capacity", "Temporary Reduced Capacity"
+	if !c.Problems {
+		http.Error(w, p.Detail, p.Status)
+		return
 	}
 	body, _ := json.Marshal(p) // a struct of strings and a number always has a form
 	w.Header().Del("Content-Length")
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
+	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // an error says that the client has gone
 }
