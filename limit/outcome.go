@@ -3,10 +3,8 @@ package limit
 import (
 	"errors"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // didNotRun reports whether the error proves that the command did not run: it was not sent, or the server
@@ -18,13 +16,6 @@ func didNotRun(err error) bool {
 	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused):
 		return true
 	}
-	said, ok := saidBy(err)
+	said, ok := cause.FateOf(err)
 	return ok && !said.MayHaveRun()
-}
-
-// saidBy judges the error that the server replied with, if it did.
-func saidBy(err error) (f fate.Fate, ok bool) {
-	var said resp3.SimpleError
-	ok = errors.As(err, &said)
-	return fate.Of([]byte(said.S)), ok
 }

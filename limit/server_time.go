@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/fate"
 	logs "github.com/redislanes/redislanes/internal/guard"
@@ -56,7 +57,7 @@ func (s *serverTime) read(ctx context.Context, timeout time.Duration) (refused b
 	refusals, others := 0, 0 // errors that primaries replied with
 	err = s.client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
 		r, err := s.ask(ctx, node)
-		said, replied := saidBy(err)
+		said, replied := cause.FateOf(err)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {

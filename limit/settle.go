@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
-
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -160,7 +160,7 @@ func (o *owed) settled(l *Limiter) bool {
 
 // mayRepeat reports whether it may be sent again: it has not run, or Redis would still know that it has.
 func (o *owed) mayRepeat() bool {
-	if said, ok := saidBy(o.err); ok && said.Hopeless() {
+	if said, ok := cause.FateOf(o.err); ok && said.Hopeless() {
 		return false
 	}
 	return o.doubted.isZero() || o.doubted.age() < repeatTime

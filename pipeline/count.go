@@ -9,10 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -254,21 +253,10 @@ func mayHaveRun(err error) bool {
 	if err == nil || errors.Is(err, redislanes.ErrUnknownOutcome) {
 		return true
 	}
-	if f, said := fateOf(err); said {
+	if f, said := cause.FateOf(err); said {
 		return f.MayHaveRun()
 	}
 	return !errors.Is(err, redislanes.ErrNotSent)
-}
-
-func fateOf(err error) (f fate.Fate, said bool) {
-	if err == nil {
-		return 0, false // without the allocation for simple
-	}
-	var simple resp3.SimpleError
-	if !errors.As(err, &simple) {
-		return 0, false
-	}
-	return fate.Of([]byte(simple.S)), true
 }
 
 // An expiryError says that a hit was counted and its key may have no time to live. The
@@ -277,7 +265,7 @@ type expiryError struct{ cause error }
 
 func (e *expiryError) Error() string {
 	rights := ""
-	if f, said := fateOf(e.cause); said && f == fate.NoPermission {
+	if f, said := cause.FateOf(e.cause); said && f == fate.NoPermission {
 		rights = " (the user needs the right to send SET, INCRBY, PTTL and EXPIRE, and PEXPIRE for parts of seconds)"
 	}
 	return fmt.Sprintf("counted, but the time to live may not be set%s: %v", rights, e.cause)

@@ -36,6 +36,16 @@ func SaidIn(err error) (text string, ok bool) {
 	return said.text, true
 }
 
+// FateOf judges the server's error that err is about; ok is false if it is about none.
+func FateOf(err error) (f fate.Fate, ok bool) {
+	if err == nil {
+		return f, false // without an allocation
+	}
+	var said resp3.SimpleError
+	ok = errors.As(err, &said)
+	return fate.Of([]byte(said.S)), ok
+}
+
 func (e *SaidError) Error() string { return fate.Printed(e.text) }
 
 // Is is part of errors.Is.
