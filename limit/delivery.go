@@ -81,8 +81,8 @@ func (d *delivery) prepare(l *Limiter) {
 		n = 0
 	}
 	d.take = counter.Take{
-		Key: name, Before: before, N: n, Bound: bound, Left: w.Left(), Length: w.Length, TTL: ttl(w, of.windows(), l.cfg.Budget),
-		Known: !x.at.IsZero(), Used: x.used, UsedBefore: x.before, Doubt: x.doubt,
+		Key: name, Before: before, N: n, Bound: bound, Window: w, TTL: ttl(w, of.windows(), l.cfg.Budget),
+		Known: !x.at.IsZero() && !x.doubt, Used: x.used, UsedBefore: x.before,
 	}
 }
 
@@ -142,15 +142,12 @@ func (d *delivery) said() (applied bool, x word, err error) {
 	if d.draw.Key != "" {
 		return d.draw.Applied, word{at: d.asked, full: d.draw.Full}, d.draw.Err
 	}
-	return d.take.Applied, word{at: d.asked, used: d.take.Total, before: d.take.TotalBefore, doubt: d.take.Doubt}, d.take.Err
+	return d.take.Applied, word{at: d.asked, used: d.take.Used, before: d.take.UsedBefore, doubt: !d.take.Known}, d.take.Err
 }
 
 // heard tells the hits what the server has said. Hits that fit only without the others wait for the next
 // delivery, which begins if hits wait.
 func (l *Limiter) heard(d *delivery) {
-	if d.take.Lost > 0 {
-		l.tell(d.count.limit, hitsLost, d.take.Lost)
-	}
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()

@@ -20,13 +20,13 @@ var counts = []promise{
 	}},
 	{"30: a limit is never exceeded", []mutant{
 		{fault: "the window before does not count", at: "limit/internal/counter.fittingText",
-			by: instead("used + share + ARGV[1]", "used + ARGV[1]"), test: "./limit/internal/counter TestScenes"},
+			by: instead("used + share + n", "used + n"), test: "./limit/internal/counter TestScenes"},
 		{fault: "the script counts what does not fit", at: "limit/internal/counter.fittingText",
 			by: instead("> tonumber(ARGV[2])", "> tonumber(ARGV[2]) + 1"), test: "./limit/internal/counter TestScenes"},
 		{fault: "an INCRBY that went over stays", at: "limit/internal/counter.Server.counted",
-			by: never("err != nil || t.over()"), test: "./limit/internal/counter TestModel"},
+			by: never("t.room() < 0"), test: "./limit/internal/counter TestModel"},
 		{fault: "a key that INCRBY has made never ends", at: "limit/internal/counter.Server.readIncr",
-			by: instead("used < plus(t.Used, t.N)", "false"), test: "./limit/internal/counter TestModel"},
+			by: instead("used >= t.Used+t.n", "true"), test: "./limit/internal/counter TestModel"},
 		{fault: "a lease hands out more than it has", at: "limit/internal/lease.Lease.Take",
 			by: instead("cost <= l.left", "l.left > 0"), test: "./limit/internal/lease TestGiveBack"},
 		{fault: "a lease uses tokens that have flowed in", at: "limit/internal/lease.Line.Expire",
@@ -35,7 +35,7 @@ var counts = []promise{
 			by: instead("held >= most", "held > most"), test: "./limit/places TestSemaphore"},
 	}},
 	{"31: hits that do not fit are not counted", []mutant{
-		{fault: "INCRBY counts near the limit", at: "limit/internal/counter.Server.count",
+		{fault: "INCRBY counts near the limit", at: "limit/internal/counter.Take.far",
 			by: instead("t.room()/far", "t.room()"), test: "./limit/internal/counter TestScenes"},
 	}},
 	{"32: several limits are counted together or not at all", []mutant{

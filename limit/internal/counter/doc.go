@@ -18,6 +18,8 @@
 //	INCRBY                        the hits are at most 1/16 of the room. A sliding window adds GET
 //	a script                      all other cases
 //
-// The last word may be old. An INCRBY that went over its bound is given back in the next round. A key
-// that INCRBY has created gets its time to live in the next round.
+// The last word may be old. Hits that went over the bound are given back in the next round.
+//
+// Only INCRBY can leave a key without an end: it makes the key if that was lost. So an INCRBY on a key that
+// is not Known has EXPIRE behind it, and one whose reply is too small has it in the next round.
 package counter

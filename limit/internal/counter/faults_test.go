@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit/internal/counter"
+	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -59,13 +61,14 @@ func (f *faulty) answer(begin, with string) {
 func TestIncrexGoes(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
-	for _, with := range []string{"-ERR unknown command 'INCREX', with args beginning with: ", "-NOPERM User x has no permissions to run the 'increx' command", "-ERR syntax error"} {
+	for _, with := range []string{"-ERR unknown command 'INCREX', with args beginning with: ", "-NOPERM User x has no permissions to run the 'increx' command", "-ERR syntax error", "-unsupported command"} {
 		var s counter.Server
 		f.cmd("DEL", "k", "{k}before")
-		f.answer("INCREX", "*2\r\n:0\r\n:0") // to the probe
+		f.answer("INCREX", "*2\r\n:0\r\n:0") // denied
 		first := fixed("k", 5, 100)
 		f.take(&s, &first)
-		require.True(t, first.Applied == (f.get("k") == 5))
+		require.NoError(t, first.Err)
+		require.False(t, first.Applied)
 		f.answer("INCREX", with)
 		for i, take := range []counter.Take{fixed("k", 2, 100), known(sliding("k", 2, 100), 5, 0), fixed("k", -1, 100)} {
 			before := f.get("k")
@@ -77,41 +80,60 @@ func TestIncrexGoes(t *testing.T) {
 	}
 }
 
-// TestProbeFails: whatever the reply to the probe, the take counts; only INCREX's own reply makes it use INCREX.
-func TestProbeFails(t *testing.T) {
+// TestIncrexFails: a take is granted only by INCREX's own reply.
+func TestIncrexFails(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
-	for _, with := range []string{"-OOM command not allowed when used memory > 'maxmemory'.", "-what", "+OK", ":5", "*1\r\n:1", "*2\r\n:1\r\n:1", "$1\r\n1", "-WRONGTYPE Operation against a key holding the wrong kind of value"} {
+	for _, with := range []string{"-OOM command not allowed when used memory > 'maxmemory'.", "+OK", ":5", "*1\r\n:1", "$1\r\n1", "-WRONGTYPE Operation against a key holding the wrong kind of value"} {
 		var s counter.Server
 		f.answer("INCREX", with)
-		for range 3 {
-			f.cmd("DEL", "k")
-			take := fixed("k", 5, 100)
-			f.take(&s, &take)
-			require.NoError(t, take.Err, with)
-			require.True(t, take.Applied, with)
-			require.EqualValues(t, 5, f.get("k"), with)
-		}
+		take := fixed("k", 5, 100)
+		f.take(&s, &take)
+		require.Error(t, take.Err, with)
+		require.False(t, take.Applied, with)
 	}
 }
 
-// TestLost: hits that do not fit and cannot be given back.
-func TestLost(t *testing.T) {
+// TestSilentIncrex: a proxy that does not reply to INCREX fails the first takes, and no later one.
+func TestSilentIncrex(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t)
+	var s counter.Server
+	f.cmd("DEL", "k")
+	f.proxy.Stall(redistest.ToClient)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		take, p := fixed("k", 5, 100), pipeline.New(f.client)
+		s.Append(p, &take)
+		_ = p.Do(ctx)
+		cancel()
+		require.False(t, s.Read(&take))
+		require.ErrorIs(t, take.Err, redislanes.ErrUnknownOutcome)
+	}
+	f.proxy.Flow(redistest.ToClient)
+	f.answer("INCREX", "+OK")
+	f.cmd("DEL", "k")
+	take := fixed("k", 5, 100)
+	f.take(&s, &take)
+	require.NoError(t, take.Err)
+	require.True(t, take.Applied)
+}
+
+// TestNotGivenBack: hits that do not fit and cannot be given back are denied, and stay counted.
+func TestNotGivenBack(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
 	f.cmd("SET", "k", 99, "EX", 100)
 	s := f.without()
 	f.answer("EVAL", "-OOM command not allowed when used memory > 'maxmemory'.")
 	take := known(fixed("k", 2, 100), 1, 0)
-	f.take(s, &take)
-	require.NoError(t, take.Err)
-	require.False(t, take.Applied)
-	require.EqualValues(t, 2, take.Lost)
-	require.EqualValues(t, 101, take.Total)
-	f.inject.Store(nil)
-	f.take(s, &take)
-	require.Zero(t, take.Lost)
-	require.EqualValues(t, 101, take.Total)
+	for range 2 {
+		f.take(s, &take)
+		require.NoError(t, take.Err)
+		require.False(t, take.Applied)
+		require.EqualValues(t, 101, take.Used)
+		f.inject.Store(nil)
+	}
 }
 
 // without returns a Server that has found no INCREX.
@@ -123,8 +145,8 @@ func (f *faulty) without() *counter.Server {
 	return &s
 }
 
-// TestDoubt: after an unknown outcome, and after an EXPIRE that failed, the next take gives the key an end.
-func TestDoubt(t *testing.T) {
+// TestEnd: after an unknown outcome, and after an EXPIRE that failed, the next take gives the key an end.
+func TestEnd(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
 	s := f.without()
@@ -133,11 +155,12 @@ func TestDoubt(t *testing.T) {
 	f.take(s, &take) // the key was lost
 	require.NoError(t, take.Err)
 	require.True(t, take.Applied)
-	require.True(t, take.Doubt)
+	require.False(t, take.Known)
 	require.EqualValues(t, -1, f.ttl("k"))
+	f.inject.Store(nil)
 	f.take(s, &take)
 	require.True(t, take.Applied)
-	require.False(t, take.Doubt)
+	require.True(t, take.Known)
 	require.Positive(t, f.ttl("k"))
 
 	f.cmd("DEL", "k")
@@ -147,11 +170,10 @@ func TestDoubt(t *testing.T) {
 	require.ErrorIs(t, take.Err, redislanes.ErrUnknownOutcome)
 	require.False(t, take.Applied)
 	require.False(t, take.Known)
-	require.True(t, take.Doubt)
 	require.EqualValues(t, -1, f.ttl("k"))
 	f.take(s, &take)
 	require.NoError(t, take.Err)
-	require.EqualValues(t, 4, take.Total)
+	require.EqualValues(t, 4, take.Used)
 	require.Positive(t, f.ttl("k"))
 }
 
@@ -168,5 +190,4 @@ func TestNotSent(t *testing.T) {
 	closed.take(&s, &take)
 	require.ErrorIs(t, take.Err, redislanes.ErrNotSent)
 	require.True(t, take.Known)
-	require.False(t, take.Doubt)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/limit/internal/counter"
+	"github.com/redislanes/redislanes/limit/internal/window"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -46,19 +47,10 @@ func startRig(t *testing.T, binary string) *rig {
 	r.has = client.Cmd(t.Context(), "INCREX", "none", "UBOUND", 0).Err() == nil
 	r.old = client.Cmd(t.Context(), "SET", "none", 1, "EX", 1, "NX", "GET").Err() != nil
 	r.cmd("DEL", "none")
-	var s counter.Server // the server learns the scripts
+	var s counter.Server // the server learns the script
 	some := sliding("none", 2, 1)
 	r.take(&s, &some)
-	r.backScript("none")
 	return r
-}
-
-// backScript gives back hits as on servers without INCREX.
-func (r *rig) backScript(key string) {
-	var s counter.Server
-	back := counter.Take{Key: key, N: -1}
-	r.take(&s, &back)
-	require.NoError(r.t, back.Err)
 }
 
 func (r *rig) cmd(name string, args ...any) pipeline.Reply {
@@ -108,7 +100,7 @@ func fixed(key string, n, bound int64) counter.Take {
 
 // sliding returns a take of a sliding window half of which is over.
 func sliding(key string, n, bound int64) counter.Take {
-	return counter.Take{Key: key, Before: "{" + key + "}before", N: n, Bound: bound, Left: 30 * time.Minute, Length: time.Hour, TTL: 2 * time.Hour}
+	return counter.Take{Key: key, Before: "{" + key + "}before", N: n, Bound: bound, Window: window.Window{Length: time.Hour, Elapsed: 30 * time.Minute}, TTL: 2 * time.Hour}
 }
 
 // ran returns which commands the server has run since the last call, with those that scripts have called.

@@ -2,11 +2,10 @@ package counter
 
 import (
 	"errors"
-	"math"
-	"math/bits"
 	"time"
 
 	redislanes "github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/limit/internal/window"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -19,39 +18,26 @@ type Take struct {
 
 	// N is how many hits are counted. With 0 the take only looks. A negative N gives hits back: all, or none if
 	// the key has fewer.
-	N     int64
-	Bound int64 // the most that Total and the share of TotalBefore may be together
+	N      int64
+	Bound  int64         // the most that Used and the share of UsedBefore may be together
+	Window window.Window // says which share of UsedBefore counts
+	TTL    time.Duration // of a key that the take creates, in whole seconds
 
-	// The share of the window before that counts is TotalBefore*Left/Length, rounded down.
-	Left, Length time.Duration
-
-	TTL time.Duration // of a key that the take creates, in whole seconds; at least one
-
-	// The last word about the keys. Read sets it.
-	Known            bool
+	// The last word about the hits in both windows. Read sets it, with N if Applied. It is 0 to 2^62.
 	Used, UsedBefore int64
 
-	// Doubt says that the key may have no time to live. The next take that counts then sets it. Read sets and
-	// clears Doubt. Set it if an earlier take of the key has an unknown outcome.
-	Doubt bool
+	// Known says that there is a last word, and that the key has an end. Read sets and clears it. Clear it if an
+	// earlier take of the key has an unknown outcome.
+	Known bool
 
 	// The outcome, when Read has returned false.
-	Applied     bool  // the hits are counted, or given back
-	Total       int64 // in the window, with N if Applied; at least 0
-	TotalBefore int64 // in the window before
-	Lost        int64 // hits that did not fit and could not be given back: they may stay counted
-	Err         error // as of a command of a pipeline. Then Applied is false, and the totals mean nothing
+	Applied bool  // the hits are counted, or given back
+	Err     error // as of a command of a pipeline. Then Applied is false, and nothing new is known
 
-	step    step
-	created bool  // EXPIRE goes along in this round
-	exact   bool  // only a script may count, or INCREX
-	check   bool  // the script looks for a time to live
-	tries   int   // how often an old word was found
-	failed  error // why the hits are given back, if not because they do not fit
-	probing bool
-
-	probe, main, before, expire pipeline.Reply
-	numbers                     []int64
+	step                 step
+	n                    int64 // hits that the step asks for: N, or -N if they went over
+	main, before, expire pipeline.Reply
+	numbers              []int64
 }
 
 // A step is what a take asks in a round.
@@ -59,60 +45,38 @@ type step uint8
 
 const (
 	start  step = iota
-	look        // GET, for both windows
+	look        // GET
 	set         // SET NX GET
-	incr        // INCRBY, and GET of the window before
-	increx      // INCREX, and GET of the window before
-	script      // the fitting script
-	back        // gives back by INCREX
-	backBy      // gives back by a script
-	mend        // EXPIRE alone
+	incr        // INCRBY
+	increx      // INCREX
+	script      // the script
+	mend        // EXPIRE
 )
-
-// mostTries is how many old words deny a take.
-const mostTries = 3
 
 // far is the part of the room that hits may be for INCRBY: one in far.
 const far = 16
 
-// share returns the part of n hits in the window before that counts.
-func (t *Take) share(n int64) int64 {
-	if n <= 0 || t.Left <= 0 || t.Before == "" {
-		return 0
+// room returns how many hits fit by the last word.
+func (t *Take) room() int64 { return t.Bound - t.Used - t.share() }
+
+func (t *Take) share() int64 { return t.Window.Share(t.UsedBefore) }
+
+func (t *Take) far() bool { return t.n <= t.room()/far }
+
+// try asks for the hits by a step, if they fit by the last word. Otherwise they are denied.
+func (t *Take) try(next step) {
+	if t.n <= t.room() {
+		t.step = next
 	}
-	if t.Left >= t.Length {
-		return n
-	}
-	hi, lo := bits.Mul64(uint64(n), uint64(t.Left))
-	q, _ := bits.Div64(hi, lo, uint64(t.Length))
-	return int64(q)
 }
 
-// room returns how many hits fit by the last word.
-func (t *Take) room() int64 { return t.Bound - min(t.Bound, plus(t.Used, t.share(t.UsedBefore))) }
-
-func (t *Take) over() bool { return plus(t.Used, t.share(t.UsedBefore)) > t.Bound }
-
-// end ends the take with an outcome.
-func (t *Take) end(applied bool) {
-	t.Applied, t.Total, t.TotalBefore = applied, t.Used, t.UsedBefore
+// hear notes the server's word. Negative totals count as 0, and huge ones as 2^62, as for the script.
+func (t *Take) hear(used, before int64) {
+	t.Used, t.UsedBefore = min(max(0, used), 1<<62), min(max(0, before), 1<<62)
 }
 
 // fail ends the take with an error.
 func (t *Take) fail(err error) {
 	t.Err = err
 	t.Known = t.Known && (errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused))
-}
-
-// hear notes the server's word. Negative totals count as 0, and huge ones as 2^62, as for the script.
-func (t *Take) hear(used, before int64) {
-	t.Known, t.Used, t.UsedBefore = true, min(max(0, used), 1<<62), min(max(0, before), 1<<62)
-}
-
-// plus adds two numbers that are not negative. A sum that is too large is MaxInt64.
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }
