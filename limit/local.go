@@ -2,7 +2,6 @@ package limit
 
 import (
 	"hash/maphash"
-	"strconv"
 	"sync"
 	"time"
 
@@ -12,28 +11,25 @@ import (
 // local decides in this process while Redis cannot: each key has a token bucket
 // with this instance's share of its limit. It is nil if there is none.
 type local struct {
-	share  float64 // of this instance
-	began  time.Time
-	seed   maphash.Seed
-	shards []*lru.Cache[localKey, *localBucket]
+	share   float64 // of this instance
+	began   time.Time
+	seed    maphash.Seed
+	buckets *lru.Cache[localKey, *localBucket]
 }
 
-// A localKey holds the rule, so that a limit whose rule has changed begins anew.
+// A localKey holds the rule, so that a limit whose rule has changed begins anew, and a hash of the key, so that the
+// memory has a bound.
 type localKey struct {
 	rule Rule
-	key  string
+	key  uint64
 }
 
 func newLocal(instances int) *local {
 	if instances == 0 {
 		return nil
 	}
-	l := &local{share: 1 / float64(instances), began: time.Now(), seed: maphash.MakeSeed()}
-	for range nearShards {
-		shard, _ := lru.New[localKey, *localBucket](localKeys / nearShards) // an error only for a size of 0
-		l.shards = append(l.shards, shard)
-	}
-	return l
+	buckets, _ := lru.New[localKey, *localBucket](localKeys) // an error only for a size of 0
+	return &local{share: 1 / float64(instances), began: time.Now(), seed: maphash.MakeSeed(), buckets: buckets}
 }
 
 // A localBucket is a token bucket by the generic cell rate algorithm.
@@ -49,7 +45,7 @@ func (l *local) take(r *Rule, key string, cost int64, now time.Time) *localBucke
 	if r.Quota == 0 {
 		return nil
 	}
-	b, at, per := l.bucket(r, key), l.at(now), l.per(r)
+	b, at, per := l.bucket(r, key), float64(now.Sub(l.began)), l.per(r)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	full := max(b.full, at)
@@ -74,28 +70,23 @@ func (l *local) keepShare(r *Rule, key string, taken int64) int64 {
 	return share
 }
 
-func (l *local) at(now time.Time) float64 { return float64(now.Sub(l.began)) }
-
 // per returns the time in nanoseconds in which a token flows in.
 func (l *local) per(r *Rule) float64 { return float64(r.length()) / (float64(r.Quota) * l.share) }
 
 func (l *local) bucket(r *Rule, key string) *localBucket {
-	key = bounded(l.seed, key)
-	k := localKey{*r, key}
-	shard := l.shards[maphash.String(l.seed, key)%nearShards]
-	if b, ok := shard.Get(k); ok {
+	k := localKey{*r, maphash.String(l.seed, key)}
+	if b, ok := l.buckets.Get(k); ok {
 		return b
 	}
 	b := new(localBucket)
-	if known, ok, _ := shard.PeekOrAdd(k, b); ok {
+	if known, ok, _ := l.buckets.PeekOrAdd(k, b); ok {
 		return known
 	}
 	return b
 }
 
-func bounded(seed maphash.Seed, key string) string {
-	if len(key) <= longKey {
-		return key
+func (l *local) forget(r *Rule, key string) {
+	if l != nil {
+		l.buckets.Remove(localKey{*r, maphash.String(l.seed, key)})
 	}
-	return strconv.FormatUint(maphash.String(seed, key), 36)
 }

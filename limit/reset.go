@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"time"
 )
@@ -13,12 +12,9 @@ import (
 // process. Then the full limit is available. It returns at the context's end at the latest.
 // After an error it may be called again.
 //
-// Calls at the same time, and other processes, may see it late:
-//
-//   - Hits of a call that runs at the same time are forgotten or not.
-//   - Hits that were counted before the Reset and are given back after it, by a denied call or
-//     a lease, are allowed in addition to the limit.
-//   - The near caches of other processes may still deny the key: for their budget, at most 100 ms.
+// Hits of calls at the same time are forgotten or not. Hits that were counted before, and are given back
+// after it by a denied call or a lease, are allowed in addition to the limit. Near caches of other processes
+// may deny the key for their budget, at most 100 ms.
 func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	switch {
 	case !l.made():
@@ -48,15 +44,10 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	return nil
 }
 
-// places returns the keys in Redis: those of the window and its neighbours, since clocks
-// differ, or the one of a bucket.
+// places returns the keys in Redis: those of the window and its neighbours, since clocks differ. Those of a bucket are one.
 func (l *Limiter) places(of *Limit, now time.Time, key string) (all []string) {
 	n := of.number(of.windowAt(l.servers.at(now)))
-	numbers := []int64{n - 1, n, n + 1}
-	if of.rule.Algorithm == TokenBucket {
-		numbers = []int64{n}
-	}
-	for _, n := range numbers {
+	for _, n := range []int64{n - 1, n, n + 1} {
 		name, _ := of.names(n, key)
 		all = append(all, name)
 	}
@@ -77,13 +68,6 @@ func (l *Limiter) forget(of *Limit, key string, places []string) {
 		if waiters != nil {
 			waiters.change()
 		}
-	}
-}
-
-func (l *local) forget(r *Rule, key string) {
-	if l != nil {
-		key = bounded(l.seed, key)
-		l.shards[maphash.String(l.seed, key)%nearShards].Remove(localKey{*r, key})
 	}
 }
 

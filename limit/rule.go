@@ -3,6 +3,7 @@ package limit
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/setting"
@@ -35,25 +36,18 @@ const (
 
 // String returns the name of the constant.
 func (a Algorithm) String() string {
-	switch a {
-	case FixedWindow:
-		return "FixedWindow"
-	case SlidingWindow:
-		return "SlidingWindow"
-	case TokenBucket:
-		return "TokenBucket"
+	if a > TokenBucket {
+		return fmt.Sprintf("Algorithm(%d)", uint8(a))
 	}
-	return fmt.Sprintf("Algorithm(%d)", uint8(a))
+	return [...]string{"FixedWindow", "SlidingWindow", "TokenBucket"}[a]
 }
 
 // A Rule is the settings of a [Limit].
 type Rule struct {
 	// Name identifies the limit in keys, errors and metrics: 1 to 64 letters, digits, dots,
-	// underscores and hyphens. Two limits of one name share their counts if they have the same
-	// Algorithm, and windows of the same length or calendars of the same Unit. Two of a TokenBucket
-	// always do. Windows of nearly the same length, such as 365 and 366 days, may share them too.
-	// Give limits different names unless they are to share their counts. Do not make names from user
-	// input.
+	// underscores and hyphens. Limits of one name and Algorithm share their counts if their windows have
+	// the same length, or nearly, or are calendars of the same Unit; buckets always do. Do not make names
+	// from user input.
 	Name string
 
 	// Quota is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
@@ -82,15 +76,11 @@ type Rule struct {
 	// limit decides.
 	FailClosed bool
 
-	// NoLease makes each hit ask Redis. By default a limiter that sees more than about one hit a
-	// second on a key reserves the hits of the next 20 ms, or of up to 5.12 s if they are few. It
-	// decides about them without Redis. The limit is never exceeded, except that of a bucket after
-	// the machine was suspended. If a process crashes, its reserved hits are lost until the window
-	// ends: about a sixteenth of the hits that remained, at most. These have no leases: rules with
-	// Shadow, limits (of a bucket: bursts) below 64, buckets that fill up within
-	// 100 ms, keys of more than 256 bytes, and more keys than the limiter remembers
-	// (Config.NearCache). A request with Look or Charge uses no lease, and one of Reserve no lease of a
-	// bucket. docs/leases.md has figures.
+	// NoLease makes each hit ask Redis. By default a limiter reserves the next hits on keys with more than
+	// about one hit a second, and decides about them without Redis. The limit is never exceeded, except that
+	// of a bucket after the machine was suspended. If a process crashes, its reserved hits are lost until the
+	// window ends: about a sixteenth of those that remained, at most. docs/limits.md says which keys, rules
+	// and requests have no leases.
 	NoLease bool
 
 	// Shadow makes the limit decide without consequence. Its decision says what it would be,
@@ -148,16 +138,9 @@ func (r Rule) validate() error {
 	return setting.Duration("limit: Rule "+r.Name+": Window", r.Window, leastWindow, mostWindow, "")
 }
 
+// nameBytes are what a name may have.
+const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
 func validName(name string) bool {
-	if name == "" || len(name) > longestName {
-		return false
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return name != "" && len(name) <= longestName && strings.Trim(name, nameBytes) == ""
 }

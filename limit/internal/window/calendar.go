@@ -33,23 +33,28 @@ type Calendar struct {
 	StartsOn int    // of a Week 1 (Monday) to 7; of a Month the day, or its last one if it is shorter; 0 is 1
 }
 
+// units have how many days or months a period has, the first day of period 0, and how many days StartsOn may be about.
+var units = [...]struct {
+	days, months, begins int64
+	most                 int
+}{
+	Day:   {days: 1},
+	Week:  {days: 7, begins: -3, most: 7}, // 1969-12-29 was a Monday
+	Month: {months: 1, most: 31},
+	Year:  {months: 12},
+}
+
 // Compile loads the time zone. Its errors begin with the name of a field and its value.
 func (c Calendar) Compile() (*Compiled, error) {
-	most := 0
-	switch c.Unit {
-	case Day, Year:
-	case Week:
-		most = 7
-	case Month:
-		most = 31
-	default:
+	if c.Unit < Day || c.Unit > Year {
 		return nil, wrong("Unit", c.Unit, "want Day, Week, Month or Year")
 	}
+	u := units[c.Unit]
 	switch {
-	case c.StartsOn != 0 && most == 0:
+	case c.StartsOn != 0 && u.most == 0:
 		return nil, wrong("StartsOn", c.StartsOn, "only a Week and a Month have one")
-	case c.StartsOn < 0 || c.StartsOn > most:
-		return nil, wrong("StartsOn", c.StartsOn, fmt.Sprintf("must be 1 to %d for a %v", most, c.Unit))
+	case c.StartsOn < 0 || c.StartsOn > u.most:
+		return nil, wrong("StartsOn", c.StartsOn, fmt.Sprintf("must be 1 to %d for a %v", u.most, c.Unit))
 	case c.Zone == "Local": // another one in each process
 		return nil, wrong("Zone", c.Zone, "want a name such as Europe/Berlin")
 	}
@@ -57,7 +62,7 @@ func (c Calendar) Compile() (*Compiled, error) {
 	if err != nil {
 		return nil, wrong("Zone", c.Zone, err)
 	}
-	return &Compiled{unit: c.Unit, startsOn: int64(max(1, c.StartsOn)), zone: zone}, nil
+	return &Compiled{days: u.days, months: u.months, begins: u.begins, later: int64(max(1, c.StartsOn)) - 1, zone: zone}, nil
 }
 
 // zones are those that were loaded, *time.Location by name: many calendars have the same one.
@@ -79,43 +84,29 @@ func wrong(field string, value, why any) error { return fmt.Errorf("%s = %v: %v"
 // number returns the number of the period that begins on this day of the calendar, or before.
 // Days are counted from 1970-01-01 on.
 func (c *Compiled) number(day int64) int64 {
-	switch c.unit {
-	case Day:
-		return day
-	case Week:
-		return floor(day-c.firstWeek(), 7)
+	if c.days > 0 {
+		return floor(day-c.first(0), c.days)
 	}
 	year, month, _ := time.Unix(day*daySeconds, 0).UTC().Date()
-	n := int64(year - 1970)
-	if c.unit == Month {
-		n = 12*n + int64(month-1)
-		if day < c.first(n) {
-			n--
-		}
+	n := floor(12*int64(year-1970)+int64(month-1), c.months)
+	if day < c.first(n) {
+		n--
 	}
 	return n
 }
 
 // first returns the first day of the period.
 func (c *Compiled) first(number int64) int64 {
-	switch c.unit {
-	case Day:
-		return number
-	case Week:
-		return 7*number + c.firstWeek()
-	case Month:
-		month := firstOf(1970, 1+number)
-		return month + min(c.startsOn, firstOf(1970, 2+number)-month) - 1
+	if c.days > 0 {
+		return c.days*number + c.begins + c.later
 	}
-	return firstOf(1970+number, 1)
+	month, next := firstOf(c.months*number), firstOf(c.months*number+1)
+	return min(month+c.later, next-1)
 }
 
-// firstWeek returns the first day of week 0: 1969-12-29 was a Monday.
-func (c *Compiled) firstWeek() int64 { return c.startsOn - 4 }
-
-// firstOf returns the first day of the month.
-func firstOf(year, month int64) int64 {
-	return floor(time.Date(int(year), time.Month(month), 1, 0, 0, 0, 0, time.UTC).Unix(), daySeconds)
+// firstOf returns the first day of the month. Months are counted from 1970-01 on.
+func firstOf(month int64) int64 {
+	return floor(time.Date(1970, time.Month(1+month), 1, 0, 0, 0, 0, time.UTC).Unix(), daySeconds)
 }
 
 // floor returns a/b, rounded down.

@@ -9,10 +9,10 @@ const daySeconds = 24 * 60 * 60
 
 // A Compiled is a Calendar with its time zone. It is safe for concurrent use.
 type Compiled struct {
-	unit     Unit
-	startsOn int64
-	zone     *time.Location
-	recent   atomic.Pointer[period]
+	days, months, begins int64 // see units
+	later                int64 // days later than the unit begins
+	zone                 *time.Location
+	recent               atomic.Pointer[period]
 }
 
 // A period is a window of a calendar, in seconds of Unix time: zones change at whole seconds.

@@ -17,13 +17,9 @@ type Window struct {
 // At returns the window of now if windows of this length follow one another from the beginning of
 // Unix time on.
 func At(now time.Time, length time.Duration) Window {
-	n := now.UnixNano()
-	w := Window{Number: n / int64(length), Length: length, Elapsed: time.Duration(n % int64(length))}
-	if w.Elapsed < 0 { // before 1970
-		w.Number--
-		w.Elapsed += length
-	}
-	return w
+	n, each := now.UnixNano(), int64(length)
+	number := floor(n, each) // there is a time before 1970
+	return Window{Number: number, Length: length, Elapsed: time.Duration(n - number*each)}
 }
 
 // Left returns the time until the window ends.
