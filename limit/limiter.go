@@ -42,18 +42,11 @@ type Config struct {
 	// time.
 	Instances int
 
-	// ServerTime makes windows follow the clocks of the servers. By default they follow the
-	// clock of the process. Then processes with different clocks count in different windows
-	// for as long as the difference. All processes that share a limit must use the same value.
-	//
-	// New asks all primaries for their TIME, for Budget at most. A goroutine asks them again
-	// every 10 s. Calls do not. The median of the primaries' clocks counts. The error is at most
-	// the sum of half a round trip (the shortest of three), the drift of the process's clock in
-	// 10 s, and the difference between the servers' clocks. Until a server has answered, the
-	// process's clock counts; if none has answered New, the client's log says so. If all that answer
-	// refuse TIME, New fails. After the machine was suspended, the windows are behind by the
-	// length of the suspension until the next reading. Token buckets always use the clock of the server
-	// that has the key.
+	// ServerTime makes windows follow the clocks of the servers instead of the clock of the process. All
+	// processes that share a limit must use the same value. New, for Budget at most, and then a goroutine
+	// every 5 s ask all primaries for their TIME. The median counts. Until a server has answered, the
+	// process's clock does, and the client's log says so. If the servers refuse TIME, New fails. Token
+	// buckets always use the clock of the server that has the key.
 	ServerTime bool
 
 	// Observer, if not nil, is called with all decisions. limitmetrics.New makes one for

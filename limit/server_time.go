@@ -3,7 +3,6 @@ package limit
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -28,115 +27,74 @@ type serverTime struct {
 	ended  sync.WaitGroup
 }
 
-// A reading is what a server's clock said when the process's clock said local.
-type reading struct {
-	local, server time.Time
-	trip          time.Duration // the error is half of it at most
-}
+// A reading is what a server's clock said when the process's clock said local, or up to half a round trip before or after.
+type reading struct{ local, server time.Time }
 
 // at returns the servers' time at a moment of the process. Steps of the process's clock do not
 // change it: the time since the reading is monotonic.
 func (s *serverTime) at(now time.Time) time.Time {
-	if s == nil {
-		return now
+	if s != nil {
+		if r := s.known.Load(); r != nil {
+			return r.server.Add(now.Sub(r.local))
+		}
 	}
-	r := s.known.Load()
-	if r == nil {
-		return now
-	}
-	return r.server.Add(now.Sub(r.local))
+	return now
 }
 
-// read asks all primaries, and keeps the reading of the clock in the middle. Without one it returns
-// why, and whether all primaries that answered refuse TIME.
-func (s *serverTime) read(ctx context.Context, timeout time.Duration) (refused bool, err error) {
+// read asks all primaries, and keeps the reading of the clock in the middle.
+func (s *serverTime) read(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var mu sync.Mutex
 	var all []reading
-	refusals, others := 0, 0 // errors that primaries replied with
-	err = s.client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
-		r, err := s.ask(ctx, node)
-		said, replied := cause.FateOf(err)
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err == nil:
-			all = append(all, r)
-		case said == fate.NoPermission, said == fate.Unknown:
-			refusals++
-		case replied:
-			others++
-		}
-		return err
-	})
-	if len(all) == 0 {
-		return refusals > 0 && others == 0, cmp.Or(err, errNoPrimary)
-	}
-	r := middle(all)
-	s.known.Store(&r)
-	return false, nil
-}
-
-func (s *serverTime) ask(ctx context.Context, node radix.Client) (best reading, err error) {
-	for i := range readings {
+	err := s.client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
+		_ = node.Do(ctx, radix.Cmd(nil, "TIME")) // dials if need be, which takes longer than the trip that is measured
 		began := s.local()
 		var parts []int64 // seconds and microseconds
-		if err := node.Do(ctx, radix.Cmd(&parts, "TIME")); err != nil {
-			return best, err
+		err := node.Do(ctx, radix.Cmd(&parts, "TIME"))
+		switch trip := s.local().Sub(began); {
+		case err != nil:
+			return err
+		case len(parts) != 2:
+			return fmt.Errorf("limit: the reply to TIME has %d elements, want 2", len(parts))
+		default:
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, reading{began.Add(trip / 2), time.Unix(parts[0], parts[1]*1000)})
+			return nil
 		}
-		if len(parts) != 2 {
-			return best, fmt.Errorf("limit: the reply to TIME has %d elements, want 2", len(parts))
-		}
-		trip := s.local().Sub(began)
-		if i == 0 || trip < best.trip {
-			best = reading{began.Add(trip / 2), time.Unix(parts[0], parts[1]*1000), trip}
-		}
+	})
+	if len(all) == 0 {
+		return err
 	}
-	return best, nil
+	s.known.Store(middle(all))
+	return nil
 }
 
 // middle returns the reading of the clock that is neither early nor late among them. So one wrong
 // clock among three moves no window.
-func middle(all []reading) reading {
+func middle(all []reading) *reading {
 	slices.SortFunc(all, func(a, b reading) int { return cmp.Compare(a.ahead(), b.ahead()) })
-	return all[(len(all)-1)/2]
+	return &all[(len(all)-1)/2]
 }
 
 func (r reading) ahead() time.Duration { return r.server.Sub(r.local) }
 
-func (s *serverTime) keep(ctx context.Context) {
-	pause := readEvery
-	if s.known.Load() == nil {
-		pause = readAgain
-	}
-	for {
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-		pause = readEvery
-		if _, err := s.read(ctx, readAgain); err != nil {
-			pause = readAgain
-		}
-	}
-}
-
 // startServerTime fails if the servers refuse TIME. That no server answers now is logged.
 func (l *Limiter) startServerTime(client *cluster.Client, local func() time.Time) error {
 	s := &serverTime{client: client, local: local}
-	switch refused, err := s.read(l.life, l.cfg.Budget); {
-	case refused:
+	err := s.read(l.life, l.cfg.Budget)
+	switch said, _ := cause.FateOf(err); {
+	case said == fate.NoPermission, said == fate.Unknown:
 		return fmt.Errorf("limit: Config.ServerTime = true: the servers refuse TIME: allow it to the user, or leave ServerTime out: %w", err)
 	case err != nil:
 		(*engine.Client)(client).Log().Note(logs.OwnClock, err)
 	}
-	s.ended.Go(func() { s.keep(l.life) })
+	s.ended.Go(func() {
+		for sleep(l.life, readEvery) {
+			_ = s.read(l.life, readEvery) // without a new reading the last one counts
+		}
+	})
 	l.servers = s
 	return nil
 }
-
-var errNoPrimary = errors.New("limit: no primary is known")
