@@ -84,8 +84,8 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 // often need. It reports false if the call has to look further. It does not enter the limiter, so that calls on
 // different keys share nothing that is written.
 func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
-	of := l.limitOf(r, &result.Decision)
-	if of == nil || r.Cost < 0 || r.Look || r.Charge || !of.lends(r) {
+	of, err := l.limitOf(r)
+	if err != nil || r.Look || r.Charge || !of.lends(r) {
 		return Result{}, false
 	}
 	n := l.counts.known(of, r.Key)

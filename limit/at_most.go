@@ -20,61 +20,46 @@ import (
 // Look says in Decision.Remaining how many hits fit. Request.Charge has no effect.
 //
 // It asks for as many hits as fit by what Redis has said last: one round trip in general. If others were
-// faster, it asks for fewer, up to four times in all.
+// faster, it asks again, for fewer.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
-	now := time.Now()
-	request.Charge = false
+	began := time.Now()
 	if !l.made() {
 		return 0, refused(nil, errNotMade).Decision
 	}
-	of := l.limitOf(&request, &d)
-	switch {
-	case of == nil:
-		d.mistake = true
-	case request.Look:
-		d = Decision{Quota: of.rule.Quota, Err: errLookAtMost, mistake: true}
-	case request.Cost < 0:
-		d = Decision{Quota: of.rule.Quota, Err: request.badCost(of), mistake: true}
-	case ctx == nil:
-		d.Err, d.mistake = errNilContext, true
-	default:
-		request.Limit, request.Cost = of, max(request.Cost, 1)
-		granted, d = l.allowAtMost(ctx, request, now)
-	}
-	shadow := !d.mistake && of.rule.Shadow
-	if shadow {
-		granted = request.Cost
+	request.Charge = false
+	var result Result
+	if request.Look {
+		result = refused([]Request{request}, errLookAtMost)
+	} else {
+		granted, result = l.allowAtMost(ctx, request, began)
 	}
 	if l.cfg.Observer != nil {
-		result := Result{Decision: d, Decisions: []Decision{d}}
-		if shadow { // which is left out of a call's decision
-			result.Decision = Decision{Allowed: true}
-		}
-		l.show(time.Since(now), []Request{request}, result)
+		l.show(time.Since(began), []Request{request}, result)
 	}
-	return granted, d
+	return granted, result.Each()[0]
 }
 
-func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (granted int64, d Decision) {
-	of := &r.Limit.rule
-	most := min(r.Cost, of.burst())
-	if most == 0 {
-		return 0, Decision{Quota: of.Quota, RetryAfter: Never}
+func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (granted int64, result Result) {
+	cost := r.cost()
+	of, err := l.limitOf(&r)
+	if err == nil {
+		r.Limit, r.Cost = of, max(1, min(cost, of.rule.burst()))
 	}
-	for try := 1; ; try++ {
-		r.Cost = most
-		d = l.allowed(ctx, time.Now(), began, []Request{r}).Each()[0]
+	for {
+		result = l.allowed(ctx, time.Now(), began, []Request{r})
+		d := &result.Each()[0]
 		switch {
+		case !d.Allowed && d.Err == nil && r.Cost > 1:
+			r.Cost = max(1, min(r.Cost-1, d.Remaining))
+			continue
+		case d.mistake:
+		case of.rule.Shadow:
+			granted = cost
 		case d.Allowed && d.Err != nil && l.local != nil:
-			return l.local.keepShare(of, r.Key, most), d
+			granted = l.local.keepShare(&of.rule, r.Key, r.Cost)
 		case d.Allowed:
-			return most, d
-		case d.Err != nil || most == 1:
-			return 0, d
-		case try < mostTries:
-			most = max(1, min(most, d.Remaining))
-		default:
-			most = 1
+			granted = r.Cost
 		}
+		return granted, result
 	}
 }

@@ -42,11 +42,9 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool)
 	right = true
 	for i := range requests {
 		r, d := &requests[i], &c.each[i]
-		of := l.limitOf(r, d)
-		if of == nil || r.Cost < 0 {
-			if of != nil {
-				d.Err, d.Quota = r.badCost(of), of.rule.Quota
-			}
+		of, err := l.limitOf(r)
+		if err != nil {
+			d.Err, d.Quota = err, of.Rule().Quota
 			d.mistake, c.denied, right = true, true, false // it must be seen
 			c.asks = append(c.asks, ask{hit: none})
 			continue

@@ -3,7 +3,6 @@ package limit
 import (
 	"time"
 
-	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
@@ -33,10 +32,8 @@ const (
 	// not, the hits stay counted.
 	returnTime = 10 * time.Second
 
-	// A settlement that fails is sent again, leastPause later at first. If it may have run, the last try
-	// begins repeatTime after the first, and takes returnTime at most: the marker is kept longer.
+	// leastPause is when a settlement that fails is sent again at first.
 	leastPause = 5 * time.Millisecond
-	repeatTime = 20 * time.Second
 
 	// lull is how long Wait waits at most before it asks for the next callers: those that were just let go may
 	// come again.
@@ -47,13 +44,9 @@ const (
 	// enough for two ticks.
 	lastsLong = 8 * lease.Tick
 
-	// The clock of each server is read once in readEvery, and after a failure in readAgain, which
-	// is also how long a reading in the background may take.
-	readEvery = 10 * time.Second
-	readAgain = time.Second
+	// readEvery is how often the clock of each server is read, and how long that may take.
+	readEvery = 5 * time.Second
 )
-
-const _ = uint64(bucket.MarkerTime - repeatTime - returnTime)
 
 // The counts of the package.
 const (
@@ -70,15 +63,8 @@ const (
 	// there are more, a map finds them.
 	fewRequests = 32
 
-	// mostTries is how often AllowAtMost asks for what fits, before it asks for one hit.
-	mostTries = 4
-
 	// mostYields is how often a delivery lets others run while hits on its key keep coming.
 	mostYields = 64
-
-	// readings is how often a server's clock is read in a row. The reading with the shortest
-	// round trip counts.
-	readings = 3
 )
 
 // The sizes of the package's memory, in entries, and of names and keys in bytes.

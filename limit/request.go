@@ -16,27 +16,36 @@ func (r *Request) Settings() Rule {
 	return r.Rule
 }
 
-// limitOf returns the limit of a request, or nil and why there is none.
-func (l *Limiter) limitOf(r *Request, d *Decision) *Limit {
-	switch {
-	case r.Limit.made():
-		return r.Limit
-	case r.Limit != nil || r.Rule == (Rule{}):
-		d.Err = errNoLimit
-		return nil
+// limitOf returns the limit of a request, and what is wrong with the request.
+func (l *Limiter) limitOf(r *Request) (of *Limit, err error) {
+	switch of = r.Limit; {
+	case of.made():
+	case of != nil || r.Rule == (Rule{}):
+		return nil, errNoLimit
+	default:
+		if of, err = l.limitBy(r.Rule); err != nil {
+			return nil, err
+		}
 	}
-	if of, ok := l.rules.Get(r.Rule); ok {
-		return of
+	if r.Cost < 0 {
+		return of, fmt.Errorf("limit: Request.Cost = %d of limit %s: must not be negative", r.Cost, of.rule.Name)
 	}
-	of, err := r.Rule.New(l)
+	return of, nil
+}
+
+// limitBy returns the limit of a rule that came with a request.
+func (l *Limiter) limitBy(rule Rule) (*Limit, error) {
+	if of, ok := l.rules.Get(rule); ok {
+		return of, nil
+	}
+	of, err := rule.New(l)
 	if err != nil {
-		d.Err = err
-		return nil
+		return nil, err
 	}
-	if first, ok, _ := l.rules.PeekOrAdd(r.Rule, of); ok {
-		return first
+	if first, ok, _ := l.rules.PeekOrAdd(rule, of); ok {
+		return first, nil
 	}
-	return of
+	return of, nil
 }
 
 // lends reports whether a lease may decide about the request. What it has of a bucket cannot be given back.
@@ -59,10 +68,6 @@ func (r *Request) cost() int64 {
 		return min(max(r.Cost, 1), mostLimit)
 	}
 	return max(r.Cost, 1)
-}
-
-func (r *Request) badCost(of *Limit) error {
-	return fmt.Errorf("limit: Request.Cost = %d of limit %s: must not be negative", r.Cost, of.rule.Name)
 }
 
 var (

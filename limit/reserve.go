@@ -16,23 +16,11 @@ import (
 // It is safe for concurrent use. The methods of a nil Reservation do nothing and return nil.
 type Reservation struct {
 	limiter *Limiter
-	parts   []part
 
 	mu    sync.Mutex
+	parts []part
 	costs []int64 // of the first Settle; nil before it
-	owed  []*owed // what is not settled yet
-}
-
-// A part is a request of a reservation.
-type part struct {
-	limit   *Limit
-	key     string
-	counted int64        // hits
-	unsure  bool         // they may not be counted
-	idle    bool         // there is nothing to settle
-	from    int64        // the number of the window that they are counted in
-	began   bucket.Start // where their tokens begin
-	last    bool         // they are the tokens taken last, wherever those begin
+	open  []*part // that Settle may be called again for
 }
 
 // Reserve decides about the requests as [Limiter.Allow] does, with the costs that are
@@ -65,22 +53,20 @@ func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests 
 		return nil, result
 	}
 	r := &Reservation{limiter: l, parts: make([]part, len(requests))}
-	each := result.Each()
-	for i := range requests {
-		r.parts[i] = l.partOf(&requests[i], &each[i])
+	for i, d := range result.Each() {
+		r.parts[i] = l.partOf(&requests[i], &d)
 	}
 	return r, result
 }
 
 func (l *Limiter) partOf(r *Request, d *Decision) part {
-	p := part{limit: l.limitOf(r, new(Decision)), key: r.Key, from: d.from, began: d.began}
-	switch {
-	case r.Look, !d.Allowed && r.kind() != kindCharge, d.Err == nil && !d.counted: // of a limit in the shadow: not counted
-		p.idle = true
-	case d.Err == nil, d.counted:
+	if r.Look || !d.Allowed && !r.Charge || d.Err == nil && !d.counted { // of a limit in the shadow: not counted
+		return part{}
+	}
+	of, _ := l.limitOf(r)
+	p := part{limit: of, key: r.Key, unsure: !d.counted, from: d.from, began: d.began, back: bucket.Return}
+	if d.counted || !didNotRun(d.Err) {
 		p.counted = r.cost()
-	case !didNotRun(d.Err):
-		p.counted, p.unsure = r.cost(), true
 	}
 	return p
 }
@@ -91,25 +77,17 @@ var ErrSettled = errors.New("limit: the Reservation is settled already, or with 
 
 // Settle replaces the estimated costs by the actual ones, in the order of the requests. It
 // counts the difference, even beyond the limit, or gives it back. It takes effect at most once,
-// even if replies are lost. The cost of a request that only looks, or that only a shadow limit
-// has denied, changes nothing. A cost counts as 1,000,000,000,000 at most.
+// even if replies are lost. A cost counts as 1,000,000,000,000 at most.
 //
-// Settle tries until all is settled, the context ends, or the budget is over (10 s at most). The error is:
-//   - nil if all is settled;
-//   - [ErrSettled] if it was settled before;
-//   - about the costs if their number is wrong or one is negative; nothing is changed then;
-//   - redislanes.ErrClosed after [Limiter.Close];
-//   - otherwise how many costs are not settled, and why. Settle may be called again with the same costs: those
-//     that are settled are left out. If the outcome of a try is unknown, this is possible for 20 s. The error
-//     says which costs cannot be settled any more. Their estimates stay counted.
+// Hits are given back to the window in which they were reserved, and counted in the present one. A bucket
+// gets back as many tokens as are still missing because of the reservation, or fewer if others gave tokens
+// back meanwhile. It may owe tokens, and then allows nothing until they have flowed in. Hits whose outcome
+// was unknown are not given back. The cost of a request that only looks, or that only a shadow limit has
+// denied, changes nothing.
 //
-// The hits are adjusted in the window in which they were reserved. Once it has ended, hits that are missing
-// are counted in the present window. Fixed windows get nothing back. Sliding windows do for one more window.
-// A bucket gets back as many tokens as are still missing because of the reservation, or fewer if others
-// gave tokens back meanwhile. A bucket that owes tokens allows nothing until they have flowed in.
-//
-// Hits that Redis could not count when they were reserved are all counted now. Hits with an
-// unknown outcome count as counted, and are not given back.
+// Settle tries until all is settled, the context ends, or the budget is over (10 s at most). After an error
+// it may be called again with the same costs: it sends those that certainly had no effect. Costs with an
+// unknown outcome are not sent again. The error says how many these are.
 func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 	switch {
 	case r == nil:
@@ -128,19 +106,22 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 }
 
 // settleAt is Settle in the windows of now.
-func (r *Reservation) settleAt(ctx context.Context, now time.Time, actual []int64) error {
+func (r *Reservation) settleAt(ctx context.Context, now time.Time, actual []int64) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.costs == nil {
 		r.costs = slices.Clone(actual)
 		for i := range r.parts {
-			r.owed = append(r.owed, &owed{part: &r.parts[i], actual: min(actual[i], mostLimit)})
+			p := &r.parts[i]
+			p.diff = min(actual[i], mostLimit) - p.counted
+			if p.limit != nil && (p.diff > 0 || p.diff < 0 && !p.unsure) {
+				r.open = append(r.open, p)
+			}
 		}
-	} else if len(r.owed) == 0 || !slices.Equal(actual, r.costs) {
+	} else if len(r.open) == 0 || !slices.Equal(actual, r.costs) {
 		return ErrSettled
 	}
-	left, err := r.limiter.settle(ctx, now, r.owed)
-	r.owed = left
+	r.open, err = r.limiter.settle(ctx, now, r.open)
 	return err
 }
 
@@ -165,18 +146,15 @@ func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 		return errNilContext
 	}
 	now := time.Now()
-	all := make([]*owed, len(requests))
+	all := make([]*part, len(requests))
 	for i := range requests {
-		r, d := &requests[i], Decision{}
-		of := l.limitOf(r, &d)
-		switch {
-		case of == nil:
-			return d.Err
-		case r.Cost < 0:
-			return r.badCost(of)
+		r := &requests[i]
+		of, err := l.limitOf(r)
+		if err != nil {
+			return err
 		}
 		number := of.number(of.windowAt(l.servers.at(now)))
-		all[i] = &owed{part: &part{limit: of, key: r.Key, counted: min(r.cost(), mostLimit), from: number, last: true}}
+		all[i] = &part{limit: of, key: r.Key, diff: -min(r.cost(), mostLimit), from: number, back: bucket.Last}
 	}
 	_, err := l.settle(ctx, now, all)
 	return err

@@ -1,67 +1,60 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// An owed is what is to be given back, or counted, so that a part has its actual cost.
-type owed struct {
-	part   *part
-	actual int64
+// A part is hits of a reservation, or hits that are to be given back.
+type part struct {
+	limit   *Limit // nil: nothing is to be settled
+	key     string
+	counted int64        // hits
+	unsure  bool         // they may not be counted, and are not given back
+	from    int64        // the number of the window that they are counted in
+	began   bucket.Start // where their tokens begin
+	back    bucket.Mode  // how tokens are given back
 
-	diff    int64    // hits to count; negative: to give back
-	number  int64    // of the window
-	name    string   // of the key
-	args    []string // of the counter's script
-	draw    bucket.Draw
-	reply   pipeline.Reply
-	once    string // the marker: however often it is sent, it takes effect once
-	sent    moment
-	doubted moment // when the first try with an unknown outcome was sent
-	lost    bool   // it was told that it may be lost
-	err     error
+	diff int64                    // hits to count; negative: to give back
+	send func(*pipeline.Pipeline) // with a marker: however often it is sent, it takes effect once
+	read func() error
+	err  error
 }
 
-// settle sends what is owed, and again what fails, until the budget is over or the context ends. left is what
-// may be tried again later.
-func (l *Limiter) settle(ctx context.Context, now time.Time, all []*owed) (left []*owed, err error) {
+// settle sends the parts, and again those that fail, until the budget is over or the context ends. left is those that
+// certainly had no effect.
+func (l *Limiter) settle(ctx context.Context, now time.Time, all []*part) (left []*part, err error) {
 	if !l.inside.Enter() {
 		return all, errClosed
 	}
 	defer l.inside.Leave()
-	open := slices.DeleteFunc(slices.Clone(all), func(o *owed) bool { return !o.prepare(l, now) })
+	for _, p := range all {
+		p.prepare(l, now)
+	}
 	own := l.budgets.Begin(ctx, time.Now().Add(min(l.cfg.Budget, returnTime)))
 	defer l.budgets.End(own)
-	for pause := leastPause; ; pause *= 2 {
-		again := slices.DeleteFunc(slices.Clone(open), func(o *owed) bool { return !o.mayRepeat() })
-		if len(again) == 0 || pause > leastPause && !sleep(own, pause/2) {
-			break
-		}
-		l.sendOwed(own, again)
-		open = slices.DeleteFunc(open, func(o *owed) bool { return o.settled(l) })
+	open := l.sendParts(own, all)
+	for pause := leastPause; len(open) > 0 && sleep(own, pause); pause *= 2 {
+		open = l.sendParts(own, open)
 	}
 	if len(open) == 0 {
 		return nil, nil
 	}
-	first := open[0].err
-	for _, o := range open {
-		if !o.lost {
-			o.lost = true
-			l.tell(o.part.limit, hitsLost, max(o.diff, -o.diff))
+	for _, p := range open {
+		l.tell(p.limit, hitsLost, max(p.diff, -p.diff))
+		if !didNotRun(p.err) {
+			err = p.err
+			continue
 		}
-		if o.mayRepeat() {
-			left = append(left, o)
-		}
+		left, err = append(left, p), cmp.Or(err, p.err)
 	}
-	return left, fmt.Errorf("limit: %d of %d costs are not settled, and %d of these cannot be any more: %w", len(open), len(all), len(open)-len(left), first)
+	return left, fmt.Errorf("limit: %d of %d costs are not settled, and %d of these have an unknown outcome: %w", len(open), len(all), len(open)-len(left), err)
 }
 
 // sleep waits, and reports false if the context ends before.
@@ -76,106 +69,66 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// prepare decides what to send, unless it may have run: then the same is sent again. It reports false if
-// there is nothing to do, at now.
-func (o *owed) prepare(l *Limiter, now time.Time) bool {
-	if !o.doubted.isZero() {
-		return true
+// prepare makes the command of the part: hits are counted in the window of now, and given back in their own.
+func (p *part) prepare(l *Limiter, now time.Time) {
+	of, number := p.limit, p.from
+	w := of.windowAt(l.servers.at(now))
+	if p.diff > 0 {
+		number = of.number(w)
 	}
-	p, of := o.part, o.part.limit
-	if o.diff = o.actual - p.counted; p.idle || o.diff == 0 || o.diff < 0 && p.unsure {
-		return false
-	}
-	at := of.windowAt(l.servers.at(now))
-	o.number = p.from
-	if o.diff > 0 {
-		o.number = of.number(at)
-	}
-	o.name, _ = of.names(o.number, p.key)
-	o.once = marker(of.prefix, o.name)
+	name, _ := of.names(number, p.key)
+	once := marker(of.prefix, name)
 	if of.rule.Algorithm == TokenBucket {
-		o.draw = bucket.Draw{Key: o.name, Rule: of.bucket, Cost: max(o.diff, -o.diff), Mode: bucket.Charge, Once: o.once, Now: l.now()}
-		switch {
-		case o.diff < 0 && p.last:
-			o.draw.Mode = bucket.Last
-		case o.diff < 0:
-			o.draw.Mode, o.draw.From = bucket.Return, of.bucket.After(p.began, o.actual)
+		draw := bucket.Draw{Key: name, Rule: of.bucket, Cost: max(p.diff, -p.diff), Mode: bucket.Charge, Once: once, Now: l.now()}
+		if p.diff < 0 {
+			draw.Mode, draw.From = p.back, of.bucket.After(p.began, p.counted+p.diff)
 		}
-		return true
+		p.send = draw.Append
+		p.read = func() error {
+			draw.Read()
+			return draw.Err
+		}
+		return
 	}
-	if o.diff < 0 && at.Number-o.number >= int64(of.windows()) { // the hits do not count any more
-		return false
+	args := []string{strconv.FormatInt(p.diff, 10), strconv.FormatInt(ttl(w, of.windows(), l.cfg.Budget).Milliseconds(), 10)}
+	var reply pipeline.Reply
+	p.send = func(to *pipeline.Pipeline) {
+		reply = to.Eval(counterScript, []string{name, once}, args...).Fast().Idempotent()
 	}
-	o.args = []string{strconv.FormatInt(o.diff, 10), strconv.FormatInt(ttl(at, of.windows(), l.cfg.Budget).Milliseconds(), 10)}
-	return true
+	p.read = func() error { return reply.Err() }
 }
 
-// sendOwed sends all in one pipeline. Each has its error.
-func (l *Limiter) sendOwed(ctx context.Context, all []*owed) {
-	p := l.pipe()
-	defer l.unpipe(p)
-	for _, o := range all {
-		if o.sent = present(); o.draw.Key != "" {
-			o.draw.Append(p)
-		} else {
-			o.reply = p.Eval(counterScript, []string{o.name, o.once}, o.args...).Fast().Idempotent()
+// sendParts sends the parts in one pipeline, and returns those that failed.
+func (l *Limiter) sendParts(ctx context.Context, all []*part) (failed []*part) {
+	pipe := l.pipe()
+	defer l.unpipe(pipe)
+	for _, p := range all {
+		p.send(pipe)
+	}
+	_ = pipe.Do(ctx) // each command has its error
+	for _, p := range all {
+		err := p.read()
+		if err == nil {
+			p.settled(l)
+			continue
+		}
+		failed = append(failed, p)
+		if p.err == nil || didNotRun(p.err) { // an unknown outcome stays one
+			p.err = err
 		}
 	}
-	_ = p.Do(ctx)
-	for _, o := range all {
-		if o.draw.Key != "" {
-			o.draw.Read()
-			o.err = o.draw.Err
-		} else {
-			_, o.err = o.reply.Int()
-		}
-		if o.err != nil && !didNotRun(o.err) && o.doubted.isZero() {
-			o.doubted = o.sent
-		}
-	}
+	return failed
 }
 
-// settled reports whether Redis has taken it, and tells it. Then the near cache need not deny what fits now.
-func (o *owed) settled(l *Limiter) bool {
-	if o.err != nil {
-		return false
-	}
-	of := o.part.limit
-	if o.diff > 0 {
-		l.tell(of, hitsCounted, o.diff)
-	} else {
-		l.tell(of, hitsReturned, -o.diff)
-	}
-	c := l.counts.of(of, o.part.key)
+// settled tells that Redis has taken it. The near cache need not deny what fits now.
+func (p *part) settled(l *Limiter) {
+	l.tellSome(p.limit, hitsCounted, p.diff)
+	l.tellSome(p.limit, hitsReturned, -p.diff)
+	c := l.counts.of(p.limit, p.key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if x := &c.word; c.number == o.number && !x.at.IsZero() {
-		x.used = max(0, x.used+o.diff)
-		if of.rule.Algorithm == TokenBucket {
-			x.full = max(0, x.full-of.bucket.Flow(max(0, -o.diff)))
-		}
+	if p.diff < 0 && c.number == p.from {
+		c.word.used = max(0, c.word.used+p.diff)
+		c.word.full = max(0, c.word.full-p.limit.bucket.Flow(-p.diff))
 	}
-	return true
 }
-
-// mayRepeat reports whether it may be sent again: it has not run, or Redis would still know that it has.
-func (o *owed) mayRepeat() bool {
-	if said, ok := cause.FateOf(o.err); ok && said.Hopeless() {
-		return false
-	}
-	return o.doubted.isZero() || o.doubted.age() < repeatTime
-}
-
-// A moment is a time by both clocks of the process. The monotonic one stands still while the machine is suspended,
-// and the other one may be set.
-type moment struct{ monotonic, wall time.Time }
-
-func present() moment {
-	now := time.Now()
-	return moment{now, now.Round(0)}
-}
-
-func (m moment) isZero() bool { return m.monotonic.IsZero() }
-
-// age returns how long ago it was, by the clock that says more.
-func (m moment) age() time.Duration { return max(time.Since(m.monotonic), time.Since(m.wall)) }

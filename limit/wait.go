@@ -74,13 +74,10 @@ func (l *Limiter) waiter(ctx context.Context, r *Request) (*waiter, error) {
 	case ctx == nil:
 		return nil, errNilContext
 	}
-	var d Decision
-	of := l.limitOf(r, &d)
+	of, err := l.limitOf(r)
 	switch {
-	case of == nil:
-		return nil, d.Err
-	case r.Cost < 0:
-		return nil, r.badCost(of)
+	case err != nil:
+		return nil, err
 	case r.Look || r.Charge:
 		return nil, errors.New("limit: Wait with Request.Look or Request.Charge: call Allow")
 	case r.cost() > of.rule.burst():
