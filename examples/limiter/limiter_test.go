@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest/sim"
@@ -49,6 +51,41 @@ func TestFailover(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestHosts: a limiter gets no replies from a node. Its hit is counted, and a limiter on another host counts its own.
+func TestHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		redis := sim.Start(t, sim.Config{})
+		one, two := redis.Host("limiter-1"), redis.Host("limiter-2")
+		l, other := limiterOn(t, redis, one), limiterOn(t, redis, two)
+		if ok, err := l.Allow(t.Context(), "user:42"); !ok {
+			t.Fatal(err)
+		}
+		one.HoldReplies(redis.Owner("user:42"))
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.Allow(ctx, "user:42"); !errors.Is(err, redislanes.ErrUnknownOutcome) {
+			t.Fatal(err)
+		}
+		if ok, err := other.Allow(t.Context(), "user:42"); !ok {
+			t.Fatal(err)
+		}
+		if counted, _ := redis.Value("user:42"); counted != "3" {
+			t.Fatal(counted)
+		}
+	})
+}
+
+// limiterOn returns a limiter that runs on the host.
+func limiterOn(t *testing.T, redis *sim.Cluster, host *sim.Host) *Limiter {
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: host.Dial}}.New(t.Context(), redis.Addrs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return &Limiter{Client: client, Limit: 10, Window: time.Hour}
 }
 
 // TestLimiter fails in no world without the fault.

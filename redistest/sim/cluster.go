@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,18 +29,21 @@ type Cluster struct {
 	nodes  []*Node
 
 	troubles atomic.Uint64 // calls of Trouble
+
+	mu    sync.Mutex // guards hosts
+	hosts map[string]*Host
 }
 
 // Close resets all connections and refuses new ones.
 func (c *Cluster) Close() { c.net.Close() }
 
 // Dial connects to an address of the cluster, as [net.Dialer.DialContext] does. The name of
-// the network is ignored.
+// the network is ignored. The connection comes from the [Host] "client".
 func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return c.net.Dialer(us)(ctx, network, addr)
 }
 
-// us is how the network calls the program under test.
+// us is the host of programs that name none.
 const us = "client"
 
 // Addrs returns the addresses of all nodes, those first that were primaries at the start.
@@ -108,6 +112,11 @@ func (c *Cluster) Heal() {
 	for _, n := range c.nodes {
 		n.Heal()
 	}
+	c.mu.Lock()
+	for _, h := range c.hosts {
+		h.Heal()
+	}
+	c.mu.Unlock()
 	for _, slot := range c.model.Migrating() {
 		c.model.FinishMigration(slot)
 	}

@@ -125,7 +125,7 @@ func Launch(config Config) (*Cluster, error) {
 	if f := config.Executed; f != nil {
 		options.Executed = func(e model.Execution) { executed(e, f) }
 	}
-	c := &Cluster{config: config, began: time.Now(), model: model.New(options), net: simnet.New(config.Seed)}
+	c := &Cluster{config: config, began: time.Now(), model: model.New(options), net: simnet.New(config.Seed), hosts: make(map[string]*Host)}
 	c.net.Impose("", "", simnet.Conditions{Latency: config.Latency, Jitter: config.Jitter})
 	c.model.ReplicationLag(config.ReplicationLag)
 	c.model.GossipLag(config.GossipLag)

@@ -4,8 +4,8 @@
 // [Start] makes a cluster with a network before it. Nodes serve RESP2 and RESP3,
 // replicate, redirect with MOVED and ASK, and fail over. Methods of [Node] and
 // [Cluster] make faults: [Node.Kill], [Node.Failover], [Node.Freeze], [Node.Cut],
-// [Node.Delay], [Node.Refuse], [Cluster.Move] and others. [Cluster.Heal] ends them.
-// [Cluster.Trouble] makes random faults from a seed.
+// [Node.Delay], [Node.Refuse], [Cluster.Move] and others. Those of a [Host] concern the programs
+// that run on it alone. [Cluster.Heal] ends them all. [Cluster.Trouble] makes random faults from a seed.
 //
 // In a bubble of testing/synctest time is virtual: a minute of faults takes some
 // tenths of a second, and deadlines are exact. Elsewhere time is real.

@@ -13,10 +13,10 @@ import (
 type Node struct {
 	c     *Cluster
 	model *model.Node
+	lifts lifts
 
 	mu      sync.Mutex // guards what follows
 	host    *simnet.Host
-	lifts   []func()
 	refused map[string]bool
 }
 
@@ -87,7 +87,7 @@ func (n *Node) Delay(by time.Duration) { n.impose(simnet.Conditions{Latency: by}
 
 // DelayOne makes replies travel longer on one open connection, that which was used last, while all others are
 // well: as on a bad path, or through a balancer with one slow worker.
-func (n *Node) DelayOne(by time.Duration) { n.lastsUntilHealed(n.c.net.SlowUsed("", n.Addr(), by)) }
+func (n *Node) DelayOne(by time.Duration) { n.lifts.add(n.c.net.SlowUsed("", n.Addr(), by)) }
 
 // CutReplies resets each connection, open or new, when so many more bytes of replies have
 // arrived: commands run, and their replies are lost.
@@ -122,13 +122,7 @@ func (n *Node) Refuse(command, text string, times int) {
 func (n *Node) PauseWrites(d time.Duration) { n.model.Pause(d, false) }
 
 func (n *Node) impose(conditions simnet.Conditions) {
-	n.lastsUntilHealed(n.c.net.Impose("", n.Addr(), conditions))
-}
-
-func (n *Node) lastsUntilHealed(lift func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.lifts = append(n.lifts, lift)
+	n.lifts.add(n.c.net.Impose("", n.Addr(), conditions))
 }
 
 // writableDelay is how long a primary refuses commands when it has started.
@@ -139,12 +133,10 @@ const writableDelay = 2 * time.Second
 // that were cut stay cut. If the program does not know that yet, they are reset.
 func (n *Node) Heal() {
 	n.mu.Lock()
-	lifts, refused := n.lifts, n.refused
-	n.lifts, n.refused = nil, nil
+	refused := n.refused
+	n.refused = nil
 	n.mu.Unlock()
-	for _, lift := range lifts {
-		lift()
-	}
+	n.lifts.lift()
 	for command := range refused {
 		n.model.Refuse(command, "", 0)
 	}
