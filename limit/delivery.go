@@ -81,7 +81,7 @@ func (d *delivery) prepare(l *Limiter) {
 		n = 0
 	}
 	d.take = counter.Take{
-		Key: name, Before: before, N: n, Bound: bound, Window: w, TTL: ttl(w, of.windows(), l.cfg.Budget),
+		Key: name, Before: before, N: n, Bound: bound, Window: w, TTL: of.ttl(w, l.cfg.Budget),
 		Known: !x.at.IsZero() && !x.doubt, Used: x.used, UsedBefore: x.before,
 	}
 }

@@ -1,7 +1,9 @@
 package limit
 
 import (
+	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/limit/internal/window"
@@ -21,12 +23,15 @@ func (l *Limit) names(number int64, key string) (name, before string) {
 // made reports whether Rule.New has made the limit.
 func (l *Limit) made() bool { return l != nil && l.head != "" }
 
-// windows returns how many windows a hit counts in.
-func (l *Limit) windows() int {
+// ttl returns the time to live of a key that is needed until hits of the window count no more, and for calls that
+// take the budget. If it expired before them, it would count from 0 again. It is whole seconds, for which EXPIRE is
+// enough: users may have no right to PEXPIRE.
+func (l *Limit) ttl(w window.Window, budget time.Duration) time.Duration {
+	t := w.Left() + budget + slack + rand.N(w.Length/spread+1)
 	if l.rule.Algorithm == SlidingWindow {
-		return 2
+		t += w.Length
 	}
-	return 1
+	return (t + time.Second - 1).Truncate(time.Second)
 }
 
 // number returns the number of the window in the key. A bucket has one key for ever.

@@ -118,7 +118,11 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	c.Observer = guard(c.Observer, client)
 	l := &Limiter{cfg: c, client: client, local: newLocal(c.Instances), closing: make(chan struct{}), closed: make(chan struct{})}
 	l.rules, _ = lru.New[Rule, *Limit](mostRules) // an error only for a size of 0
-	l.counts = newCounts(c.remembers(), l.evicted)
+	keys := c.NearCache
+	if keys <= 0 {
+		keys = defaultNear
+	}
+	l.counts = newCounts(keys, l.evicted)
 	l.life, l.end = context.WithCancel(context.Background())
 	if c.ServerTime {
 		if err := l.startServerTime(client, time.Now); err != nil {
@@ -130,14 +134,6 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	l.scripted.New = func() any { return pipeline.New(client) }
 	l.shown.New = func() any { return new([]Request) }
 	return l, nil
-}
-
-// remembers returns how many keys are remembered.
-func (c *Config) remembers() int {
-	if c.NearCache <= 0 {
-		return defaultNear
-	}
-	return c.NearCache
 }
 
 // nearTime returns how old a word may be that denies.

@@ -14,13 +14,13 @@ import (
 // live ARGV[2], in milliseconds. Nothing below 0 is left: a counter that was lost has nothing to
 // give back.
 var counterScript = pipeline.NewScript(bucket.Once(`
-local by = tonumber(ARGV[1])
+local by = math.max(tonumber(ARGV[1]), -math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)))
 if by > 0 then
   redis.call("SET", KEYS[1], 0, "PX", ARGV[2], "NX")
-else
-  by = -math.min(-by, math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0)))
 end
-if by ~= 0 then redis.call("INCRBY", KEYS[1], string.format("%.0f", by)) end
+if by ~= 0 then
+  redis.call("INCRBY", KEYS[1], string.format("%.0f", by))
+end
 local reply = 1
 `, "1"))
 

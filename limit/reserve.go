@@ -38,17 +38,11 @@ type Reservation struct {
 // Tokens of a bucket are not reserved from leases. If other calls on the key have leases, only tokens that
 // were reserved after the last refill of a lease are given back: use [Rule.NoLease] for such buckets.
 func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (*Reservation, Result) {
-	now := time.Now()
-	return l.reserveAt(ctx, now, now, requests)
-}
-
-// reserveAt is Reserve in the windows of now.
-func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests []Request) (*Reservation, Result) {
 	requests = slices.Clone(requests)
 	for i := range requests {
 		requests[i].reserved = true
 	}
-	result := l.allowAt(ctx, now, began, requests)
+	result := l.Allow(ctx, requests...)
 	if !result.Allowed {
 		return nil, result
 	}
@@ -102,11 +96,6 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 			return fmt.Errorf("limit: Settle: cost %d = %d: must not be negative", i+1, cost)
 		}
 	}
-	return r.settleAt(ctx, time.Now(), actual)
-}
-
-// settleAt is Settle in the windows of now.
-func (r *Reservation) settleAt(ctx context.Context, now time.Time, actual []int64) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.costs == nil {
@@ -121,7 +110,8 @@ func (r *Reservation) settleAt(ctx context.Context, now time.Time, actual []int6
 	} else if len(r.open) == 0 || !slices.Equal(actual, r.costs) {
 		return ErrSettled
 	}
-	r.open, err = r.limiter.settle(ctx, now, r.open)
+	var err error
+	r.open, err = r.limiter.settle(ctx, r.open)
 	return err
 }
 
@@ -156,6 +146,6 @@ func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 		number := of.number(of.windowAt(l.servers.at(now)))
 		all[i] = &part{limit: of, key: r.Key, diff: -min(r.cost(), mostLimit), from: number, back: bucket.Last}
 	}
-	_, err := l.settle(ctx, now, all)
+	_, err := l.settle(ctx, all)
 	return err
 }

@@ -29,13 +29,13 @@ type part struct {
 
 // settle sends the parts, and again those that fail, until the budget is over or the context ends. left is those that
 // certainly had no effect.
-func (l *Limiter) settle(ctx context.Context, now time.Time, all []*part) (left []*part, err error) {
+func (l *Limiter) settle(ctx context.Context, all []*part) (left []*part, err error) {
 	if !l.inside.Enter() {
 		return all, errClosed
 	}
 	defer l.inside.Leave()
 	for _, p := range all {
-		p.prepare(l, now)
+		p.prepare(l)
 	}
 	own := l.budgets.Begin(ctx, time.Now().Add(min(l.cfg.Budget, returnTime)))
 	defer l.budgets.End(own)
@@ -69,10 +69,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// prepare makes the command of the part: hits are counted in the window of now, and given back in their own.
-func (p *part) prepare(l *Limiter, now time.Time) {
+// prepare makes the command of the part: hits are counted in the present window, and given back in their own.
+func (p *part) prepare(l *Limiter) {
 	of, number := p.limit, p.from
-	w := of.windowAt(l.servers.at(now))
+	w := of.windowAt(l.servers.at(time.Now()))
 	if p.diff > 0 {
 		number = of.number(w)
 	}
@@ -90,7 +90,7 @@ func (p *part) prepare(l *Limiter, now time.Time) {
 		}
 		return
 	}
-	args := []string{strconv.FormatInt(p.diff, 10), strconv.FormatInt(ttl(w, of.windows(), l.cfg.Budget).Milliseconds(), 10)}
+	args := []string{strconv.FormatInt(p.diff, 10), strconv.FormatInt(of.ttl(w, l.cfg.Budget).Milliseconds(), 10)}
 	var reply pipeline.Reply
 	p.send = func(to *pipeline.Pipeline) {
 		reply = to.Eval(counterScript, []string{name, once}, args...).Fast().Idempotent()

@@ -32,6 +32,12 @@ type bench struct {
 	micros  atomic.Int64 // the time of buckets
 }
 
+// at has the limiter's windows be those of now.
+func (b *bench) at(now time.Time) { b.servers.known.Store(&reading{local: time.Now(), server: now}) }
+
+// anHour is the beginning of one.
+var anHour = time.Now().Truncate(time.Hour)
+
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
@@ -41,6 +47,8 @@ func newBench(t *testing.T) *bench {
 	b.client = client
 	b.Limiter, err = Config{Budget: 10 * time.Second, NearCache: -1, Observer: b.seen}.New(client)
 	require.NoError(t, err)
+	b.servers = new(serverTime)
+	b.at(anHour)
 	b.micros.Store(1_000_000)
 	b.clock = func() string { return strconv.FormatInt(b.micros.Load(), 10) }
 	t.Cleanup(func() {
@@ -81,10 +89,9 @@ func (b *bench) taken(t *testing.T, of *Limit, key string, now time.Time) int64 
 	return int64((d.Full + per - 1) / per)
 }
 
-// reserve reserves in the window of now.
-func (b *bench) reserve(t *testing.T, of *Limit, key string, cost int64, now time.Time) *Reservation {
+func (b *bench) reserve(t *testing.T, of *Limit, key string, cost int64) *Reservation {
 	t.Helper()
-	r, result := b.reserveAt(t.Context(), now, time.Now(), []Request{{Limit: of, Key: key, Cost: cost}})
+	r, result := b.Reserve(t.Context(), Request{Limit: of, Key: key, Cost: cost})
 	require.NoError(t, result.Err)
 	require.True(t, result.Allowed)
 	require.NotNil(t, r)
@@ -99,9 +106,8 @@ func TestSettle(t *testing.T) {
 		tokens := b.limit(t, algorithm)
 		for key, cost := range map[string]int64{"more": 700, "less": 30, "equal": 400, "nothing": 0, "beyond the limit": 2500} {
 			t.Run(algorithm.String()+" "+key, func(t *testing.T) {
-				now := time.Now()
-				r := b.reserve(t, tokens, key, 400, now)
-				require.EqualValues(t, 400, b.taken(t, tokens, key, now))
+				r := b.reserve(t, tokens, key, 400)
+				require.EqualValues(t, 400, b.taken(t, tokens, key, anHour))
 				require.ErrorContains(t, r.Settle(t.Context()), "limit: Settle with 0 costs: want 1")
 				require.ErrorContains(t, r.Settle(t.Context(), -1), "cost 1 = -1: must not be negative")
 				if cost == 0 {
@@ -109,10 +115,10 @@ func TestSettle(t *testing.T) {
 				} else {
 					require.NoError(t, r.Settle(t.Context(), cost))
 				}
-				require.Equal(t, cost, b.taken(t, tokens, key, now))
+				require.Equal(t, cost, b.taken(t, tokens, key, anHour))
 				require.ErrorIs(t, r.Settle(t.Context(), 5), ErrSettled)
 				require.ErrorIs(t, r.Cancel(t.Context()), ErrSettled)
-				require.Equal(t, cost, b.taken(t, tokens, key, now))
+				require.Equal(t, cost, b.taken(t, tokens, key, anHour))
 				hit := b.Allow(t.Context(), Request{Limit: tokens, Key: key})
 				require.Equal(t, cost < 1000, hit.Allowed)
 				if hit.Allowed {
@@ -129,7 +135,6 @@ func TestSettle(t *testing.T) {
 func TestSettleLater(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	now := time.Now()
 	for _, c := range []struct {
 		algorithm Algorithm
 		windows   int
@@ -145,10 +150,12 @@ func TestSettleLater(t *testing.T) {
 	} {
 		key := c.algorithm.String() + strconv.Itoa(c.windows) + strconv.FormatInt(c.actual, 10)
 		tokens := b.limit(t, c.algorithm)
-		r := b.reserve(t, tokens, key, 400, now)
-		require.NoError(t, r.settleAt(t.Context(), now.Add(time.Duration(c.windows)*time.Hour), []int64{c.actual}))
+		b.at(anHour)
+		r := b.reserve(t, tokens, key, 400)
+		b.at(anHour.Add(time.Duration(c.windows) * time.Hour))
+		require.NoError(t, r.Settle(t.Context(), c.actual))
 		for i, n := range c.then {
-			require.Equal(t, n, b.taken(t, tokens, key, now.Add(time.Duration(i)*time.Hour)), "%s, window %d", key, i)
+			require.Equal(t, n, b.taken(t, tokens, key, anHour.Add(time.Duration(i)*time.Hour)), "%s, window %d", key, i)
 		}
 	}
 }
@@ -159,15 +166,15 @@ func TestSettleTokensLater(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	tokens := b.must(t, Rule{Name: "b", Quota: 1000, Burst: 100, Window: time.Second, Algorithm: TokenBucket})
-	r := b.reserve(t, tokens, "k", 50, time.Now())
+	r := b.reserve(t, tokens, "k", 50)
 	b.micros.Add(20_000)
 	require.NoError(t, r.Settle(t.Context(), 10)) // it would have been full for 10 ms
 	require.Zero(t, b.taken(t, tokens, "k", time.Now()))
 
-	first, second := b.reserve(t, tokens, "k", 50, time.Now()), b.reserve(t, tokens, "k", 50, time.Now())
+	first, second := b.reserve(t, tokens, "k", 50), b.reserve(t, tokens, "k", 50)
 	b.micros.Add(20_000)
 	require.NoError(t, first.Settle(t.Context(), 10)) // 30 of its 40 are still there
-	require.NoError(t, b.reserve(t, tokens, "k", 50, time.Now()).Settle(t.Context(), 50))
+	require.NoError(t, b.reserve(t, tokens, "k", 50).Settle(t.Context(), 50))
 	denied := b.Allow(t.Context(), Request{Limit: tokens, Key: "k"})
 	require.False(t, denied.Allowed)
 	require.Equal(t, time.Millisecond, denied.RetryAfter)
@@ -189,8 +196,7 @@ func TestSettleOnce(t *testing.T) {
 		tokens := b.limit(t, algorithm)
 		for i, key := range redistest.KeysInSlots(6, "k") {
 			cost := []int64{700, 30}[i%2]
-			now := time.Now()
-			r := b.reserve(t, tokens, key, 400, now)
+			r := b.reserve(t, tokens, key, 400)
 			var cuts []<-chan struct{}
 			for _, proxy := range b.proxies {
 				cuts = append(cuts, proxy.CutAfter(redistest.ToClient, 3)) // within the first reply
@@ -208,7 +214,7 @@ func TestSettleOnce(t *testing.T) {
 			for _, proxy := range b.proxies {
 				proxy.CutAfter(redistest.ToClient, -1)
 			}
-			require.Equal(t, cost, b.taken(t, tokens, key, now), "%v %d", algorithm, i)
+			require.Equal(t, cost, b.taken(t, tokens, key, anHour), "%v %d", algorithm, i)
 		}
 	}
 }
@@ -223,7 +229,6 @@ func TestReservationsAddUp(t *testing.T) {
 		// Leases of tokens end by this process's clock, which is not that of the bucket here.
 		tokens := b.must(t, Rule{Name: "sum-" + algorithm.String(), Quota: 1_000_000, Window: time.Hour, Algorithm: algorithm, NoLease: algorithm == TokenBucket})
 		sums := make([]atomic.Int64, len(keys))
-		now := time.Now()
 		var callers sync.WaitGroup
 		for seed := range uint64(8) {
 			callers.Go(func() {
@@ -231,14 +236,14 @@ func TestReservationsAddUp(t *testing.T) {
 				for range 60 {
 					i, j := random.IntN(3), random.IntN(3)
 					requests := []Request{{Limit: tokens, Key: keys[i], Cost: 1 + random.Int64N(100)}, {Limit: tokens, Key: keys[j], Cost: 1 + random.Int64N(100)}}
-					r, result := b.reserveAt(context.Background(), now, time.Now(), requests)
+					r, result := b.Reserve(context.Background(), requests...)
 					if !assert.True(t, result.Allowed) || !assert.NoError(t, result.Err) {
 						return
 					}
 					costs := []int64{requests[0].Cost, requests[1].Cost}
 					if random.IntN(4) > 0 { // else it is forgotten
 						costs = []int64{random.Int64N(150), random.Int64N(150)}
-						assert.NoError(t, r.settleAt(context.Background(), now, costs))
+						assert.NoError(t, r.Settle(context.Background(), costs...))
 					}
 					sums[i].Add(costs[0])
 					sums[j].Add(costs[1])
@@ -247,7 +252,7 @@ func TestReservationsAddUp(t *testing.T) {
 		}
 		callers.Wait()
 		for i, key := range keys {
-			added := func() bool { return b.taken(t, tokens, key, now) == sums[i].Load() }
+			added := func() bool { return b.taken(t, tokens, key, anHour) == sums[i].Load() }
 			require.Eventually(t, added, 10*time.Second, 20*time.Millisecond, "%v, once leases have returned what nobody used", algorithm)
 		}
 	}
@@ -330,16 +335,15 @@ func TestGiveBack(t *testing.T) {
 	b := newBench(t)
 	for _, algorithm := range algorithms {
 		tokens := b.limit(t, algorithm)
-		now := time.Now()
-		b.reserve(t, tokens, "given back", 400, now)
+		b.reserve(t, tokens, "given back", 400)
 		require.NoError(t, b.GiveBack(t.Context(), Request{Limit: tokens, Key: "given back", Cost: 150}))
-		require.EqualValues(t, 250, b.taken(t, tokens, "given back", now))
+		require.EqualValues(t, 250, b.taken(t, tokens, "given back", anHour))
 		require.NoError(t, b.GiveBack(t.Context(), Request{Limit: tokens, Key: "given back", Cost: 500}, Request{Limit: tokens, Key: "none"}))
-		require.Zero(t, b.taken(t, tokens, "given back", now))
-		require.Zero(t, b.taken(t, tokens, "none", now))
-		b.reserve(t, tokens, "all", 400, now)
+		require.Zero(t, b.taken(t, tokens, "given back", anHour))
+		require.Zero(t, b.taken(t, tokens, "none", anHour))
+		b.reserve(t, tokens, "all", 400)
 		require.NoError(t, b.GiveBack(t.Context(), Request{Limit: tokens, Key: "all", Cost: math.MaxInt64}))
-		require.Zero(t, b.taken(t, tokens, "all", now))
+		require.Zero(t, b.taken(t, tokens, "all", anHour))
 		require.ErrorContains(t, b.GiveBack(t.Context(), Request{Limit: tokens, Cost: -1}), "Cost = -1 of limit ")
 	}
 	require.ErrorIs(t, b.GiveBack(t.Context(), Request{}), errNoLimit)
