@@ -92,19 +92,16 @@ func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
 	if n == nil {
 		return Result{}, false
 	}
-	a := ask{limit: of, count: n, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}
-	var refill hit
+	a, refills := ask{limit: of, count: n, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}, false
 	n.mu.Lock()
-	if n.roll(a.window, now.Sub(l.counts.epoch)) && n.lease != nil && n.lease.Left() >= a.cost {
+	if n.roll(a.window, now.Sub(l.counts.epoch)) && n.lease.Left() >= a.cost {
 		result.Quota = of.rule.Quota
 		result.from = of.number(a.window)
-		ok, refill = n.lend(l, &a, &result.Decision, now)
+		ok, refills = n.lend(l, &a, &result.Decision, now)
 		result.warn(&of.rule)
 	}
 	n.mu.Unlock()
-	if refill.cost > 0 && l.inside.Enter() {
-		l.refill([]hit{refill})
-		l.inside.Leave()
+	if refills {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
 	return result, ok

@@ -24,16 +24,19 @@ func (l *Limiter) background(hits []hit, then func(*hit)) {
 	}
 	for _, some := range ofNode {
 		l.inside.Stay()
-		go func() {
-			defer l.inside.Leave()
-			b := l.newBatch(some, time.Now().Add(returnTime))
-			ctx, cancel := context.WithDeadline(l.life, b.by)
-			defer cancel()
-			b.ask(ctx, false)
-			for i := range b.hits {
-				then(&b.hits[i])
-			}
-		}()
+		go l.travel(some, then)
+	}
+}
+
+// travel asks about hits, as a caller that is inside, and leaves.
+func (l *Limiter) travel(hits []hit, then func(*hit)) {
+	defer l.inside.Leave()
+	b := l.newBatch(hits, time.Now().Add(returnTime))
+	ctx, cancel := context.WithDeadline(l.life, b.by)
+	defer cancel()
+	b.ask(ctx, false)
+	for i := range b.hits {
+		then(&b.hits[i])
 	}
 }
 

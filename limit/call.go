@@ -109,17 +109,15 @@ func (c *call) prepare(l *Limiter) {
 			c.add(a)
 		}
 	}
-	var refills []hit
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
 		switch {
 		case a.limit == nil || a.kind == kindLook || a.kind == kindTake && (c.denied || d.RetryAfter != 0):
-		case a.kind == kindTake && a.lends && c.leased(l, a, d, &refills):
+		case a.kind == kindTake && a.lends && c.leased(l, a, d):
 		default:
 			c.add(a)
 		}
 	}
-	l.refill(refills)
 }
 
 // add adds the request to the hits: to the one of an earlier request for hits on its key, or a new one.

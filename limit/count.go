@@ -25,10 +25,10 @@ type count struct {
 	waiting      []*hit
 	asked        time.Time // when the delivery left that is under way; zero: none is
 	late         bool      // a look is under way for callers that have left
+	watched      bool      // a timer looks at the lease
 
-	rate    rate
-	lease   *keyLease
-	waiters *queue // of Wait
+	lease   lease.Lease // the hits that the limiter has reserved in this window
+	waiters *queue      // of Wait
 }
 
 // A word is what a server has said about a key.
@@ -86,23 +86,15 @@ func (c *count) roll(w window.Window, now time.Duration) (ok bool) {
 	if number > c.number || c.name == "" {
 		c.number, c.word, c.denied = number, word{}, denial{}
 		c.name, c.before = c.limit.names(number, c.key)
-		if c.lease != nil {
-			c.lease.Next()
-		}
+		c.lease.Next()
 	}
-	if c.lease != nil {
-		c.lease.Lose(c.lease.line.Expire(now))
-	}
+	c.lease.Expire(now)
 	return c.number == number
 }
 
 // free returns how many hits fit, with those of the lease. The count is locked.
 func (c *count) free(x *word, w window.Window, now time.Time) int64 {
-	n := max(0, c.limit.room(x, w, now))
-	if c.lease != nil {
-		n += c.lease.Left()
-	}
-	return min(n, c.limit.rule.burst())
+	return min(max(0, c.limit.room(x, w, now))+c.lease.Left(), c.limit.rule.burst())
 }
 
 // A denial is when a key was denied first, and what the server said then.

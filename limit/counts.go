@@ -3,7 +3,6 @@ package limit
 import (
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -16,28 +15,21 @@ type counts struct {
 	epoch  time.Time // of the times of leases
 	seed   maphash.Seed
 	shards [nearShards]shard
-	leases atomic.Int64 // how many keys have one
 
 	mu     sync.Mutex
 	unsent []hit // refills that may wait
 }
 
 type shard struct {
-	mu     sync.Mutex
-	known  *simplelru.LRU[uint64, *count]
-	leased map[*count]struct{}
+	mu    sync.Mutex
+	known *simplelru.LRU[uint64, *count]
 }
 
 func newCounts(keys int, evicted func(*count)) *counts {
 	s := &counts{epoch: time.Now(), seed: maphash.MakeSeed()}
 	for i := range s.shards {
 		of := &s.shards[i]
-		of.leased = make(map[*count]struct{})
-		of.known, _ = simplelru.NewLRU(max(1, keys/nearShards), func(_ uint64, c *count) { // an error only for a size of 0
-			if _, ok := of.leased[c]; ok {
-				evicted(c)
-			}
-		})
+		of.known, _ = simplelru.NewLRU(max(1, keys/nearShards), func(_ uint64, c *count) { evicted(c) }) // an error only for a size of 0
 	}
 	return s
 }

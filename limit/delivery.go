@@ -96,7 +96,7 @@ func (l *Limiter) now() string {
 
 // mode returns what the bucket's script is to do. Hits of a lease are used later.
 func (d *delivery) mode() bucket.Mode {
-	leases := slices.ContainsFunc(d.hits, func(h *hit) bool { return h.lease != nil })
+	leases := slices.ContainsFunc(d.hits, func(h *hit) bool { return h.lease })
 	switch d.hits[0].kind {
 	case kindCharge:
 		return bucket.Charge
@@ -151,9 +151,7 @@ func (l *Limiter) heard(d *delivery) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
-	if k := c.lease; k != nil { // its tokens have flowed in meanwhile
-		k.Lose(k.line.Expire(time.Since(l.counts.epoch)))
-	}
+	c.lease.Expire(time.Since(l.counts.epoch))
 	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
 		c.learn(&x, err)
 		if err == nil {
@@ -172,7 +170,7 @@ func (l *Limiter) heard(d *delivery) {
 			h.giveHelpBack()
 			d.end(h)
 		case applied || h.kind != kindTake:
-			if h.from = c.limit.bucket.After(d.draw.Began, before); d.draw.Mode == bucket.Lease && h.lease == nil {
+			if h.from = c.limit.bucket.After(d.draw.Began, before); d.draw.Mode == bucket.Lease && !h.lease {
 				h.from.Floor = 0 // the tokens are before those of a lease
 			}
 			h.applied, h.behind = applied, d.n-sum
@@ -235,7 +233,7 @@ func (d *delivery) deny(x *word) {
 // decided ends a hit that the server's word decides. The count is locked.
 func (d *delivery) decided(h *hit, x *word) {
 	h.word = *x
-	if c := h.count; c.lease != nil && c.number == c.limit.number(h.window) {
+	if c := h.count; c.number == c.limit.number(h.window) {
 		h.leased = c.lease.Left()
 	}
 	d.end(h)
@@ -262,20 +260,21 @@ func (h *hit) mayFit(x *word, w window.Window, alone bool) bool {
 	}
 	h.giveHelpBack()
 	missing := h.cost - room
-	k := c.lease
-	if k == nil || h.whole || c.number != c.limit.number(h.window) || !k.Again(missing) {
+	if h.whole || c.number != c.limit.number(h.window) {
 		return false
 	}
-	h.helped, h.tokens = missing, k.line.Take(missing)
-	h.applied = room == 0
+	tokens, ok := c.lease.Take(missing)
+	if !ok {
+		return false
+	}
+	h.helped, h.tokens, h.applied = missing, tokens, room == 0
 	return room > 0
 }
 
 // giveHelpBack gives back to the lease what it has given. The count is locked.
 func (h *hit) giveHelpBack() {
-	if k := h.count.lease; h.helped > 0 && k != nil && h.count.number == h.count.limit.number(h.window) {
-		k.Give(h.helped)
-		k.line.Give(h.tokens)
+	if c := h.count; h.helped > 0 && c.number == c.limit.number(h.window) {
+		c.lease.Give(h.tokens)
 	}
 	h.helped = 0
 }

@@ -82,7 +82,7 @@ func exactThrough(t *testing.T, real *servers.Cluster, replace func(ctx context.
 	callers.Wait()
 	require.NoError(t, ctx.Err())
 	for _, l := range limiters { // what nobody has used is returned
-		require.Eventually(t, func() bool { return l.counts.leases.Load() == 0 }, soonEnough, often)
+		require.Eventually(t, func() bool { return l.leases() == 0 }, soonEnough, often)
 	}
 	var counted int64
 	require.Eventually(t, func() bool {

@@ -94,8 +94,16 @@ func (l *Limiter) left(of *Limit, key string) int64 {
 	c := l.counts.of(of, key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lease == nil {
-		return 0
-	}
 	return c.lease.Left()
+}
+
+// leases returns how many keys have hits that are leased.
+func (l *Limiter) leases() (n int) {
+	for _, c := range l.counts.all(func(*count) bool { return true }) {
+		if c.mu.Lock(); c.lease.Left() > 0 {
+			n++
+		}
+		c.mu.Unlock()
+	}
+	return n
 }

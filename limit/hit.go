@@ -31,9 +31,8 @@ type hit struct {
 	last   bool         // it is asked about after the others of its call
 	whole  bool         // the lease gives no part of it
 	from   bucket.Start // where the tokens of a bucket begin that are given back, or were taken
-	lease  *keyLease    // of a refill
+	lease  bool         // of a refill, or what a lease gives back
 	resets int          // of a refill: those of its count before
-	wait   bool         // a refill that may wait for the next look at the leases
 	batch  *batch
 
 	// The count's lock guards what follows, until the hit has ended.

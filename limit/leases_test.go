@@ -22,17 +22,6 @@ import (
 	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
-// leased returns how many hits the lease of the key has; -1: it has none.
-func (l *Limiter) leased(of *Limit, key string) int64 {
-	c := l.counts.of(of, key)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lease == nil {
-		return -1
-	}
-	return c.lease.Left()
-}
-
 // TestLeaseDecides: what it says, and what a look and a hit that is dearer than the lease say.
 func TestLeaseDecides(t *testing.T) {
 	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
@@ -78,13 +67,13 @@ func TestHitsDuringReturns(t *testing.T) {
 				atWindow(1000 * time.Hour)
 				for range 5 {
 					used := warm(t, l, Request{Limit: limit, Key: "k"})
-					require.Positive(t, l.leased(limit, "k"))
-					for ; l.leased(limit, "k") > 0; synctest.Wait() {
+					require.Positive(t, l.left(limit, "k"))
+					for ; l.left(limit, "k") > 0; synctest.Wait() {
 						time.Sleep(time.Millisecond)
 					}
 					require.Equal(t, 1000-used, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining)
 					used += warm(t, l, Request{Limit: limit, Key: "k"})
-					for ; l.leased(limit, "k") > 0; synctest.Wait() {
+					for ; l.left(limit, "k") > 0; synctest.Wait() {
 						time.Sleep(time.Millisecond)
 					}
 					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000 - used})
@@ -117,7 +106,7 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				none.Cost = 1
 				require.True(t, w.limiter(t, Config{}).Allow(t.Context(), none).Allowed) // which l does not know
 				used := warm(t, l, Request{Limit: limit, Key: "k"})
-				left := l.leased(limit, "k")
+				left := l.left(limit, "k")
 				require.Greater(t, left, int64(4))
 				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 1001 - used}).Allowed)
 				dear := Request{Limit: limit, Key: "k", Cost: 1000 - used - 2}
@@ -126,7 +115,7 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				require.True(t, l.Allow(t.Context(), look).Allowed)
 				r := l.Allow(t.Context(), dear, none)
 				require.False(t, r.Allowed)
-				require.Equal(t, left, l.leased(limit, "k"))
+				require.Equal(t, left, l.left(limit, "k"))
 				r = l.Allow(t.Context(), dear)
 				require.True(t, r.Allowed)
 				require.Equal(t, []any{"allowed", int64(2), time.Duration(0)}, []any{r.Outcome(), r.Remaining, r.RetryAfter})
@@ -207,7 +196,7 @@ func TestRetryAfterOthersLeases(t *testing.T) {
 				warm(t, other, hit)
 				for l.Allow(t.Context(), hit).Allowed {
 				}
-				require.Positive(t, other.leased(hit.Limit, "k"))
+				require.Positive(t, other.left(hit.Limit, "k"))
 				r := l.Allow(t.Context(), hit)
 				require.False(t, r.Allowed)
 				require.Positive(t, r.RetryAfter)
@@ -240,7 +229,7 @@ func TestKeysThatAreHitOnceHaveNoLease(t *testing.T) {
 		}
 		callers.Wait()
 		require.Zero(t, seen.sums()[sumLeased])
-		require.Zero(t, l.counts.leases.Load())
+		require.Zero(t, l.leases())
 	})
 }
 
@@ -262,7 +251,7 @@ func TestNoLease(t *testing.T) {
 			require.False(t, l.Allow(t.Context(), Request{Limit: rare, Key: "k"}).Leased)
 			time.Sleep(2 * time.Second)
 		}
-		require.Zero(t, l.counts.leases.Load())
+		require.Zero(t, l.leases())
 	})
 }
 
@@ -333,7 +322,7 @@ func TestLeaseOfAKeyThatIsHitRarely(t *testing.T) {
 						time.Sleep(lease.SlowTick / 16)
 					}
 				}
-				left := l.leased(limit, "k")
+				left := l.left(limit, "k")
 				require.Positive(t, left)
 				for l.Allow(t.Context(), Request{Limit: other, Key: "k"}).Allowed {
 				}
@@ -385,11 +374,11 @@ func TestIdleLease(t *testing.T) {
 		require.Greater(t, l.count(t, limit, "k"), used)
 		time.Sleep(lease.SlowTick + 100*time.Millisecond)
 		require.Equal(t, used, l.count(t, limit, "k"))
-		time.Sleep(time.Second)
-		require.Zero(t, l.counts.leases.Load())
-		require.False(t, l.tending.Load())
+		require.Zero(t, l.leases())
+		time.Sleep(lease.SlowTick)
+		require.False(t, l.counts.of(limit, "k").watched)
 		warm(t, l, Request{Limit: limit, Key: "k"})
-		require.EqualValues(t, 1, l.counts.leases.Load(), "it has one again")
+		require.Equal(t, 1, l.leases(), "it has one again")
 	})
 }
 
@@ -443,7 +432,7 @@ func TestDeniedCallKeepsItsLease(t *testing.T) {
 			require.True(t, r.Each()[0].Leased)
 			require.Equal(t, 100_000-used, r.Each()[0].Remaining)
 		}
-		time.Sleep(1100 * time.Millisecond)
+		time.Sleep(idleLong)
 		require.Equal(t, used, l.count(t, tenant, "t"))
 	})
 }
@@ -477,7 +466,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 				began := time.Now()
 				require.NoError(t, l.Close())
 				require.Less(t, time.Since(began), 150*time.Millisecond)
-				require.Zero(t, l.counts.leases.Load())
+				require.Zero(t, l.leases())
 				callers.Wait()
 				require.Positive(t, used.Load())
 				require.Equal(t, used.Load(), w.limiter(t, Config{}).count(t, limit, "k"))
@@ -563,7 +552,7 @@ func TestSecondDrawWithoutReply(t *testing.T) {
 		rule.NoLease = true
 		direct := other.must(t, rule)
 		began, allowed := time.Now(), int64(0)
-		for l.leased(limit, "k") < 4 {
+		for l.left(limit, "k") < 4 {
 			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
 			allowed++
 			time.Sleep(20 * time.Millisecond)
@@ -571,12 +560,12 @@ func TestSecondDrawWithoutReply(t *testing.T) {
 		free := other.Allow(t.Context(), Request{Limit: direct, Key: "k", Look: true}).Remaining
 		require.True(t, other.Allow(t.Context(), Request{Limit: direct, Key: "k", Cost: free - 5}).Allowed)
 		allowed += free - 5
-		left := l.leased(limit, "k")
+		left := l.left(limit, "k")
 		lift := w.net.Impose("", "", simnet.Conditions{Latency: 30 * time.Millisecond})
 		r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: left + 2})
 		require.False(t, r.Allowed)
 		require.ErrorIs(t, r.Err, redislanes.ErrUnknownOutcome)
-		require.Equal(t, left, l.leased(limit, "k"))
+		require.Equal(t, left, l.left(limit, "k"))
 		lift()
 		for l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed {
 			allowed++

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -72,7 +71,6 @@ type Limiter struct {
 	clock    func() string // of token buckets, in tests; nil: the server's
 	servers  *serverTime   // nil: the process's
 
-	tending atomic.Bool     // a goroutine looks after the leases
 	inside  gate.Gate       // calls, and deliveries that no call waits for
 	closing chan struct{}   // closed when Close begins
 	closed  chan struct{}   // closed when Close is done
@@ -158,6 +156,9 @@ func (l *Limiter) Close() error {
 	defer close(l.closed)
 	time.AfterFunc(l.cfg.Budget, l.end)
 	close(l.closing)
+	l.endLeases()
+	l.inside.Close()
+	l.endLeases() // with what calls have given back meanwhile
 	l.inside.Close()
 	l.end()
 	if l.servers != nil {

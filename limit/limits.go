@@ -39,11 +39,6 @@ const (
 	// come again.
 	lull = 10 * time.Millisecond
 
-	// lastsLong is how long the hits of a refill last that may wait for others, at least. When a
-	// key that is hit one by one asks for them, it still has a quarter of a lease, which is
-	// enough for two ticks.
-	lastsLong = 8 * lease.Tick
-
 	// readEvery is how often the clock of each server is read, and how long that may take.
 	readEvery = 5 * time.Second
 )
@@ -84,9 +79,6 @@ const (
 	// localKeys bounds how many keys have a bucket of this process at a time. A key that gives
 	// way to another one gets a full bucket when it comes again.
 	localKeys = 100_000
-
-	// seenAtOnce is about how many leases one look at the leases sees.
-	seenAtOnce = 1024
 
 	// mostWaiting is how many callers of Wait may wait for a key.
 	mostWaiting = 10_000

@@ -60,7 +60,7 @@ const (
 )
 
 func (l *Limiter) tell(of *Limit, what string, n int64) {
-	if l.cfg.Observer != nil {
+	if l.cfg.Observer != nil && n > 0 {
 		l.cfg.Observer.Hits(of, what, n)
 	}
 }

@@ -61,7 +61,8 @@ func (l *Limiter) forget(of *Limit, key string, places []string) {
 		c.mu.Lock()
 		if slices.Contains(places, c.name) {
 			c.word, c.denied = word{}, denial{}
-			c.resets, c.lease = c.resets+1, nil
+			c.resets++
+			c.lease.Next()
 		}
 		waiters := c.waiters
 		c.mu.Unlock()

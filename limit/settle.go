@@ -122,8 +122,8 @@ func (l *Limiter) sendParts(ctx context.Context, all []*part) (failed []*part) {
 
 // settled tells that Redis has taken it. The near cache need not deny what fits now.
 func (p *part) settled(l *Limiter) {
-	l.tellSome(p.limit, hitsCounted, p.diff)
-	l.tellSome(p.limit, hitsReturned, -p.diff)
+	l.tell(p.limit, hitsCounted, p.diff)
+	l.tell(p.limit, hitsReturned, -p.diff)
 	c := l.counts.of(p.limit, p.key)
 	c.mu.Lock()
 	defer c.mu.Unlock()

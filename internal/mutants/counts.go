@@ -29,7 +29,7 @@ var counts = []promise{
 			by: instead("used >= t.Used+t.n", "true"), test: "./limit/internal/counter TestModel"},
 		{fault: "a lease hands out more than it has", at: "limit/internal/lease.Lease.Take",
 			by: instead("cost <= l.left", "l.left > 0"), test: "./limit/internal/lease TestGiveBack"},
-		{fault: "a lease uses tokens that have flowed in", at: "limit/internal/lease.Line.Expire",
+		{fault: "a lease uses tokens that have flowed in", at: "limit/internal/lease.line.expire",
 			by: never("s.At < at"), test: "./limit/internal/lease TestLine"},
 		{fault: "a full key takes one more holder", at: "limit/places.holdText",
 			by: instead("held >= most", "held > most"), test: "./limit/places TestSemaphore"},

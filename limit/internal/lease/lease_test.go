@@ -26,6 +26,25 @@ func (s *server) hit(n int64) bool {
 // offer is what a limiter knows of a window that ends so soon.
 func offer(free int64, ends time.Duration) Offer { return Offer{Free: free, Lasts: ends} }
 
+// hit takes a hit and notes it.
+func hit(l *Lease, cost int64, at time.Duration, o Offer) (ok bool, ask int64) {
+	_, ok = l.Take(cost)
+	ask, _ = l.Ask(cost, at, o)
+	return ok, ask
+}
+
+func fill(l *Lease, n int64) { l.Filled(Stretch{N: n}) }
+
+func sum(all []Stretch) (n int64) {
+	for _, s := range all {
+		n += s.N
+	}
+	return n
+}
+
+// hot returns the lease of a key whose ticks are the shortest.
+func hot() Lease { return Lease{rate: rate{speed: fastest, busiest: 1, cost: 1}} }
+
 func wants(l *Lease, free int64, lasts time.Duration) int64 {
 	n, _ := l.want(offer(free, lasts))
 	return n
@@ -56,7 +75,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				}
 				l := &leases[i]
 				at := time.Duration(window)*time.Second + time.Duration(step)*time.Second/time.Duration(calls)
-				ok, ask := l.Take(1, at, offer(free[i], time.Duration(window+1)*time.Second-at))
+				ok, ask := hit(l, 1, at, offer(free[i], time.Duration(window+1)*time.Second-at))
 				if ask > 0 {
 					require.Zero(t, pending[i], "two refills at a time")
 					pending[i] = ask
@@ -64,7 +83,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				if !ok {
 					ok, free[i] = s.hit(1), s.limit-s.counted
 				} else if r.IntN(10) == 0 { // another limit denies the call
-					l.Give(1)
+					l.Give(Stretch{N: 1})
 					ok = false
 				}
 				if ok {
@@ -79,14 +98,14 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 						leases[i].Failed()
 						continue
 					}
-					leases[i].Filled(n)
+					fill(&leases[i], n)
 					free[i] = s.limit - s.counted
 				}
 				left := int64(0)
 				for i := range leases {
 					if step%20 == 0 {
-						surplus, _ := leases[i].Idle(at, 0)
-						s.counted -= surplus
+						surplus, _ := leases[i].Idle(at)
+						s.counted -= sum(surplus)
 					}
 					left += leases[i].Left()
 				}
@@ -121,7 +140,7 @@ func TestSize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var l Lease
 			for range c.calls {
-				l.Take(1, 0, Offer{})
+				hit(&l, 1, 0, Offer{})
 			}
 			require.Equal(t, c.want, wants(&l, c.limit, c.ends))
 		})
@@ -131,22 +150,22 @@ func TestSize(t *testing.T) {
 // TestRefills: a lease asks again when a quarter is left, for more if that did not last until
 // the refill came, and after a while if that failed.
 func TestRefills(t *testing.T) {
-	var l Lease
+	l := hot()
 	take := func(n int64, at time.Duration) (ask int64) {
 		for range n {
-			if _, more := l.Take(1, at, offer(1_000_000, time.Second)); more > 0 {
+			if _, more := hit(&l, 1, at, offer(1_000_000, time.Second)); more > 0 {
 				require.Zero(t, ask)
 				ask = more
 			}
 		}
 		return ask
 	}
-	require.EqualValues(t, 4, take(100, 0))
-	l.Filled(100)
+	require.EqualValues(t, Fewest, take(100, 0))
+	fill(&l, 100)
 	require.Zero(t, take(75, Tick))
 	require.EqualValues(t, 76, take(1, Tick))
 	require.Zero(t, take(25, Tick), "one is under way")
-	l.Filled(76)
+	fill(&l, 76)
 	require.EqualValues(t, 202, wants(&l, 1_000_000, time.Second), "it ran dry")
 
 	require.NotZero(t, take(70, 2*Tick))
@@ -161,26 +180,43 @@ func TestRefills(t *testing.T) {
 func TestDearHitsAskForNoRefill(t *testing.T) {
 	for cost, asks := range map[int64]bool{60: true, 62: true, 63: false, 500: false} {
 		var l Lease
-		for range 10 {
-			_, ask := l.Take(cost, 0, offer(1000, time.Second)) // of which a lease has 62 at most
-			require.Equal(t, asks, ask > 0, "cost %d", cost)
-			l.Filled(0)
+		for i := range 10 {
+			_, ask := hit(&l, cost, 0, offer(1000, time.Second)) // of which a lease has 62 at most
+			require.Equal(t, asks && i+1 >= Fewest, ask > 0, "cost %d", cost)
+			fill(&l, 0)
 		}
 	}
+}
+
+// TestCallsCount: a lease is for keys that many calls hit, whatever they cost, and has the hits of a tick.
+func TestCallsCount(t *testing.T) {
+	var l Lease
+	_, ask := hit(&l, 5000, 0, offer(1_000_000, time.Hour))
+	require.Zero(t, ask)
+	_, ask = hit(&l, 1, 0, offer(1_000_000, time.Hour))
+	require.Zero(t, ask)
+	l = Lease{}
+	refills, calls := 0, 0
+	for at := time.Minute; at < 2*time.Minute; at += 100 * time.Millisecond {
+		calls++
+		if _, ask := hit(&l, 100, at, offer(1_000_000, time.Hour)); ask > 0 {
+			refills++
+			require.LessOrEqual(t, ask, int64(5200))
+			fill(&l, ask)
+		}
+	}
+	require.Less(t, refills, calls/25)
 }
 
 // TestGiveBack: the hits of a denied call go back into the lease.
 func TestGiveBack(t *testing.T) {
 	var l Lease
-	for range 100 {
-		l.Take(1, 0, Offer{})
-	}
-	l.Filled(62)
-	ok, _ := l.Take(60, 0, offer(900, time.Second))
+	fill(&l, 62)
+	taken, ok := l.Take(60)
 	require.True(t, ok)
-	l.Give(60)
+	l.Give(taken)
 	require.EqualValues(t, 62, l.Left())
-	ok, _ = l.Take(63, 0, offer(900, time.Second))
+	_, ok = l.Take(63)
 	require.False(t, ok, "all or nothing")
 	require.EqualValues(t, 62, l.Left())
 	l.Next()
@@ -193,7 +229,7 @@ func TestTokensFlowAway(t *testing.T) {
 	for free, want := range map[int64][2]int64{1_000_000: {100, 50}, 1200: {50, 25}, 150: {6, 3}, 60: {0, 0}} {
 		var l Lease
 		for range 100 {
-			l.Take(1, 0, Offer{})
+			hit(&l, 1, 0, Offer{})
 		}
 		n, extra := l.want(Offer{Free: free, Lasts: time.Second, Per: float64(Tick) / 50})
 		require.Equal(t, want, [2]int64{n, extra}, "%d are free", free)
@@ -203,42 +239,51 @@ func TestTokensFlowAway(t *testing.T) {
 // TestSizeOfSlowKeys: a lease may last until its window ends only if that does not matter.
 func TestSizeOfSlowKeys(t *testing.T) {
 	for limit, want := range map[int64]int64{10_000: 7, 1_000_000: 40} {
-		var l Lease
-		l.Begin(40, 0)
+		l := Lease{rate: rate{busiest: 40, cost: 1, last: time.Hour}}
 		require.Equal(t, want, wants(&l, limit, 8*time.Second), "limit %d", limit)
 		require.EqualValues(t, 40, wants(&l, limit, 8*SlowTick), "limit %d", limit)
 	}
 }
 
-// TestIdle: hits that nobody uses for two ticks are returned, of a slow key for one. A lease that
-// nobody uses for long is over.
-func TestIdle(t *testing.T) {
-	var l Lease
-	for range 100 {
-		l.Take(1, 0, Offer{})
+// TestYoungProcess: a lease lasts for half of the time for which the process has run, at most.
+func TestYoungProcess(t *testing.T) {
+	for ran, want := range map[time.Duration]int64{0: 0, 2 * time.Second: 7, 5 * time.Second: 19, time.Minute: 40} {
+		l := Lease{rate: rate{busiest: 40, cost: 1, last: ran}}
+		require.Equal(t, want, wants(&l, 1_000_000, time.Hour), ran)
 	}
-	l.Filled(300)
-	surplus, _ := l.Idle(2*Tick, float64(Tick)/50)
-	require.Zero(t, surplus, "tokens that flow away")
-	surplus, over := l.Idle(2*Tick, 0)
-	require.EqualValues(t, 100, surplus, "more than two ticks need")
-	require.False(t, over)
-	surplus, over = l.Idle(2*Tick+1, 0)
-	require.EqualValues(t, 200, surplus)
-	require.False(t, over)
-	surplus, over = l.Idle(time.Second+1, 0)
-	require.Zero(t, surplus)
-	require.True(t, over)
+}
 
-	l = Lease{}
-	l.Begin(40, 0)
-	l.Filled(40)
-	surplus, over = l.Idle(SlowTick, 0)
-	require.Zero(t, surplus)
-	require.False(t, over)
-	surplus, over = l.Idle(SlowTick+1, 0)
-	require.EqualValues(t, 40, surplus)
-	require.True(t, over)
+// TestIdle: hits that nobody uses for two ticks are returned, of a slow key for one. Then the lease is over.
+func TestIdle(t *testing.T) {
+	l := hot()
+	for range 100 {
+		hit(&l, 1, 0, Offer{})
+	}
+	bucket := l
+	bucket.Filled(Stretch{N: 300, Per: float64(Tick) / 50})
+	surplus, _ := bucket.Idle(Tick)
+	require.Empty(t, surplus, "tokens that flow away")
+	fill(&l, 300)
+	surplus, again := l.Idle(2*Tick - 1)
+	require.EqualValues(t, 100, sum(surplus), "more than two ticks need")
+	require.EqualValues(t, 1, again)
+	surplus, again = l.Idle(2 * Tick)
+	require.EqualValues(t, 200, sum(surplus))
+	require.Equal(t, SlowTick, again)
+	l.Give(Stretch{N: 5}) // of a call that was under way
+	surplus, _ = l.Idle(2*Tick + SlowTick)
+	require.EqualValues(t, 5, sum(surplus))
+	surplus, again = l.Idle(2*Tick + 2*SlowTick)
+	require.Empty(t, surplus)
+	require.Zero(t, again)
+
+	l = Lease{rate: rate{busiest: 40, cost: 1}}
+	fill(&l, 40)
+	surplus, again = l.Idle(Tick)
+	require.Empty(t, surplus)
+	require.Equal(t, SlowTick-Tick, again)
+	surplus, _ = l.Idle(SlowTick)
+	require.EqualValues(t, 40, sum(surplus))
 }
 
 // TestRefillsAreFew: a key that is hit 2,500 times a second or more needs at most 0.03 refills
@@ -251,10 +296,10 @@ func TestRefillsAreFew(t *testing.T) {
 		for at < 1 {
 			at += r.ExpFloat64() / float64(rate)
 			hits++
-			_, ask := l.Take(1, time.Duration(at*float64(time.Second)), offer(100*rate, 10*time.Second))
+			_, ask := hit(&l, 1, time.Duration(at*float64(time.Second)), offer(100*rate, 10*time.Second))
 			if ask > 0 {
 				refills++
-				l.Filled(ask)
+				fill(&l, ask)
 			}
 		}
 		require.Less(t, float64(refills)/float64(hits), 0.03, "%d hits a second", rate)
@@ -267,26 +312,26 @@ func TestRefillsAreFew(t *testing.T) {
 func TestTicksFollowTheRate(t *testing.T) {
 	var l Lease
 	at := time.Second
-	hit := func(rate float64, during time.Duration) (perHit float64) {
-		refills, hits := 0, 0
+	hits := func(rate float64, during time.Duration) (perHit float64) {
+		refills, n := 0, 0
 		for end := at + during; at < end; at += time.Duration(float64(time.Second) / rate) {
-			hits++
-			if _, ask := l.Take(1, at, offer(1_000_000, time.Minute)); ask > 0 {
+			n++
+			if _, ask := hit(&l, 1, at, offer(1_000_000, time.Minute)); ask > 0 {
 				refills++
-				l.Filled(ask)
+				fill(&l, ask)
 			}
 		}
-		return float64(refills) / float64(hits)
+		return float64(refills) / float64(n)
 	}
 	for range 2 {
-		hit(15, 5*time.Second)
-		require.Less(t, hit(15, 20*time.Second), 0.06)
-		require.LessOrEqual(t, wants(&l, 1_000_000, time.Minute), int64(64), "at most twice those of a slow tick")
-		hit(100, 2*time.Second)
-		require.Less(t, hit(100, 10*time.Second), 0.05)
+		hits(15, 5*time.Second)
+		require.Less(t, hits(15, 20*time.Second), 0.06)
+		require.LessOrEqual(t, wants(&l, 1_000_000, time.Minute), int64(154), "at most twice those of a slow tick")
+		hits(100, 2*time.Second)
+		require.Less(t, hits(100, 10*time.Second), 0.05)
 		require.LessOrEqual(t, wants(&l, 1_000_000, time.Minute), int64(128))
-		hit(2500, time.Second)
+		hits(2500, time.Second)
 		require.LessOrEqual(t, wants(&l, 1_000_000, time.Minute), int64(100), "at most twice those of a tick")
-		require.Less(t, hit(2500, time.Second), 0.03)
+		require.Less(t, hits(2500, time.Second), 0.03)
 	}
 }
