@@ -2,13 +2,11 @@ package limit
 
 import (
 	"context"
-	"errors"
 	"math"
 	"runtime"
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/counter"
 	"github.com/redislanes/redislanes/limit/internal/window"
@@ -153,9 +151,11 @@ func (l *Limiter) heard(d *delivery) {
 	c.mu.Lock()
 	c.lease.Expire(time.Since(l.counts.epoch))
 	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
-		c.learn(&x, err)
 		if err == nil {
+			c.word = x
 			d.deny(&x)
+		} else {
+			c.word.doubt = c.word.doubt || x.doubt
 		}
 	}
 	var again []*hit
@@ -237,16 +237,6 @@ func (d *delivery) decided(h *hit, x *word) {
 		h.leased = c.lease.Left()
 	}
 	d.end(h)
-}
-
-// learn takes over the server's word. An error leaves in doubt whether a key was made without an end.
-func (c *count) learn(x *word, err error) {
-	switch {
-	case err == nil:
-		c.word = *x
-	case !errors.Is(err, redislanes.ErrNotSent):
-		c.word.doubt = true
-	}
 }
 
 // mayFit reports whether the hit may fit in the next delivery, if it was not asked about alone, or with what the

@@ -60,23 +60,18 @@ type Draw struct {
 // Append appends the draw to the pipeline.
 func (d *Draw) Append(p *pipeline.Pipeline) {
 	per := d.Rule.per()
-	args := [9]string{
-		decimal(per), decimal(min(float64(d.Cost)*per, far)), decimal(float64(d.Rule.Burst)*per + d.Rule.half()), modes[d.Mode],
-		strconv.FormatInt(d.From.At, 10), strconv.FormatInt(d.From.Taken, 10), strconv.FormatInt(d.From.Floor, 10),
-		strconv.FormatInt(d.From.Since, 10), d.Now,
-	}
-	n := 4
+	args := append(make([]string, 0, 9), d.Now,
+		decimal(per), decimal(min(float64(d.Cost)*per, far)), decimal(float64(d.Rule.Burst)*per+d.Rule.half()), modes[d.Mode])
 	if d.Mode == Return || d.Mode == Unlease {
-		n = 8
-	}
-	if d.Now != "" {
-		n = 9
+		for _, n := range [...]int64{d.From.At, d.From.Taken, d.From.Floor, d.From.Since} {
+			args = append(args, strconv.FormatInt(n, 10))
+		}
 	}
 	if d.Once == "" {
-		d.reply = p.Eval(script, []string{d.Key}, args[:n]...).Fast()
+		d.reply = p.Eval(script, []string{d.Key}, args...).Fast()
 		return
 	}
-	d.reply = p.Eval(script, []string{d.Key, d.Once}, args[:n]...).Fast().Idempotent()
+	d.reply = p.Eval(script, []string{d.Key, d.Once}, args...).Fast().Idempotent()
 }
 
 // far is longer than any bucket needs until it is full, in nanoseconds.

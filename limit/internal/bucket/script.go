@@ -33,9 +33,9 @@ var heldNanos = strconv.FormatInt(int64(Held), 10)
 // the time and the rate hold from then on. If tokens have become longer, what a draw lacks flows in at
 // the old rate. The reply says so.
 //
-// ARGV has the length of a token, that of all tokens of the draw, that of the burst and a bit for
-// rounding (half a microsecond, or half a token if that is shorter), the mode, the Start of what is
-// given back, and in tests the time. The reply has whether the tokens fit, how long the bucket
+// ARGV has the time, which is empty unless a test sets it, the length of a token, that of all tokens of the
+// draw, that of the burst and a bit for rounding (half a microsecond, or half a token if that is shorter), the
+// mode, and the Start of what is given back. The reply has whether the tokens fit, how long the bucket
 // needs until it is full, and the Start of what was taken.
 //
 // Returns: tokens taken are a stretch of a line of time, behind those taken before. The present
@@ -55,7 +55,7 @@ var heldNanos = strconv.FormatInt(int64(Held), 10)
 // leases of today have ended, and so none has tokens on the place of those that came back.
 var text = `
 local held = ` + heldNanos + `
-local per, need, room, mode, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[9])
+local per, need, room, mode, now = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[1])
 if not now then
   local time = redis.call("TIME")
   now = (time[1] - 1735689600) * 1000000 + time[2]
@@ -73,7 +73,7 @@ if stored then
   missing = missing - passed * 1000
   if missing <= 0 then
     missing, floor, back, since = 0, now, 0, now
-  elseif length ~= ARGV[1] then
+  elseif length ~= ARGV[2] then
     scale, floor, back, since = per / length, now, 0, now
     missing = math.ceil(math.min(missing * scale, room + 3e18)) -- a hundred years
     writes = writes or scale < 1
@@ -85,8 +85,8 @@ if mode == "last" then
   part = math.min(need, missing - math.max(floor - now, 0) * 1000)
   back = math.ceil(back + math.max(part, 0))
 elseif mode == "return" or mode == "unlease" then
-  if tonumber(ARGV[7]) ~= floor then
-    if (ARGV[5] - now) * 1000 - back >= held and tonumber(ARGV[8]) == since then
+  if tonumber(ARGV[8]) ~= floor then
+    if (ARGV[6] - now) * 1000 - back >= held and tonumber(ARGV[9]) == since then
       part = math.min(need, missing)
       back = math.ceil(back + part)
     end
@@ -94,7 +94,7 @@ elseif mode == "return" or mode == "unlease" then
     part = math.max(0, math.min(need, (floor - now) * 1000, missing))
     floor, back = floor - math.floor(part / 1000), math.ceil(back + part)
   else
-    local stop = math.max((ARGV[5] - now) * 1000 - back, (ARGV[6] - now) * 1000) + need
+    local stop = math.max((ARGV[6] - now) * 1000 - back, (ARGV[7] - now) * 1000) + need
     part = math.min(need, stop, missing - math.max(floor - now, 0) * 1000)
     if part > 0 and stop < missing - math.min(2000, per / 2) then back = math.ceil(back + part) end
   end
@@ -115,7 +115,7 @@ if not writes then
     missing = math.ceil(missing - lacking + lacking / scale)
   end
 elseif missing > 0 then
-  redis.call("SET", KEYS[1], string.format("%d %d %d %s %d %d %d", missing, now, ahead, ARGV[1], floor, back, since), "PX", math.ceil(missing / 1000000) + 1000)
+  redis.call("SET", KEYS[1], string.format("%d %d %d %s %d %d %d", missing, now, ahead, ARGV[2], floor, back, since), "PX", math.ceil(missing / 1000000) + 1000)
 elseif stored then
   redis.call("DEL", KEYS[1])
 end
