@@ -41,7 +41,7 @@ func (c Calendar) compile(rule string) (*window.Compiled, error) {
 	if c == (Calendar{}) {
 		return nil, nil
 	}
-	compiled, err := window.Calendar(c).Compile()
+	compiled, err := window.Compile(c.Unit, c.Zone, c.StartsOn)
 	if err != nil {
 		return nil, fmt.Errorf("limit: Rule %s: Calendar.%w", rule, err)
 	}

@@ -69,7 +69,7 @@ type Limiter struct {
 	shown    sync.Pool                // of *[]Request, for the observer
 	budgets  deadline.Contexts
 	clock    func() string // of token buckets, in tests; nil: the server's
-	servers  *serverTime   // nil: the process's
+	servers  serverTime
 
 	inside  gate.Gate       // calls, and deliveries that no call waits for
 	closing chan struct{}   // closed when Close begins
@@ -123,7 +123,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	l.counts = newCounts(keys, l.evicted)
 	l.life, l.end = context.WithCancel(context.Background())
 	if c.ServerTime {
-		if err := l.startServerTime(client, time.Now); err != nil {
+		if err := l.startServerTime(time.Now); err != nil {
 			l.end()
 			return nil, err
 		}
@@ -161,9 +161,7 @@ func (l *Limiter) Close() error {
 	l.endLeases() // with what calls have given back meanwhile
 	l.inside.Close()
 	l.end()
-	if l.servers != nil {
-		l.servers.ended.Wait()
-	}
+	l.servers.ended.Wait()
 	return nil
 }
 

@@ -43,7 +43,7 @@ func TestRights(t *testing.T) {
 		l := limiterAt(t, cluster.Config{Dialer: lanes.Dialer{NoSetInfo: true, Username: "limiter", Password: "pw"}},
 			Config{Budget: 10 * time.Second, ServerTime: cells[3] == "`Config.ServerTime`"}, server.Addrs())
 		require.NoError(t, needs[cells[3]](t.Context(), l), row)
-		if l.servers != nil {
+		if l.cfg.ServerTime {
 			require.NotNil(t, l.servers.known.Load())
 		}
 	}

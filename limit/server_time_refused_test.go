@@ -74,7 +74,7 @@ func TestServerTimeUnknown(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	require.Equal(t, 1, log.count())
-	require.Error(t, l.servers.read(t.Context(), 20*time.Millisecond))
+	require.Error(t, l.readTime(20*time.Millisecond, time.Now))
 	require.NoError(t, server.Nodes()[0].Resume())
 	require.Eventually(t, func() bool { return l.servers.known.Load() != nil }, 20*time.Second, 5*time.Millisecond)
 	require.Equal(t, 1, log.count())

@@ -31,7 +31,7 @@ func skewed(t *testing.T, client *cluster.Client, by time.Duration, follow bool)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	if follow {
-		require.NoError(t, l.startServerTime(client, ahead(by)))
+		require.NoError(t, l.startServerTime(ahead(by)))
 	}
 	return l
 }
@@ -157,7 +157,6 @@ func TestMiddleClock(t *testing.T) {
 func TestLeaseWhenTheClockStepsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
-		l.servers = new(serverTime)
 		ahead := func(by time.Duration) {
 			now := time.Now()
 			l.servers.known.Store(&reading{local: now, server: now.Add(by)})
@@ -189,7 +188,6 @@ func TestReservationWhenTheClockSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := new(hook)
 		l := newWorld(t).limiter(t, Config{Observer: step})
-		l.servers = new(serverTime)
 		step.hits = func(*Limit, string) {
 			now := time.Now()
 			l.servers.known.Store(&reading{local: now, server: now.Add(time.Minute)})

@@ -47,7 +47,6 @@ func newBench(t *testing.T) *bench {
 	b.client = client
 	b.Limiter, err = Config{Budget: 10 * time.Second, NearCache: -1, Observer: b.seen}.New(client)
 	require.NoError(t, err)
-	b.servers = new(serverTime)
 	b.at(anHour)
 	b.micros.Store(1_000_000)
 	b.clock = func() string { return strconv.FormatInt(b.micros.Load(), 10) }

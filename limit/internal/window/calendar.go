@@ -26,13 +26,6 @@ func (u Unit) String() string {
 	return [...]string{"Day", "Week", "Month", "Year"}[u-Day]
 }
 
-// A Calendar has windows that are periods of the calendar.
-type Calendar struct {
-	Unit     Unit
-	Zone     string // the IANA name of a time zone; "" is UTC
-	StartsOn int    // of a Week 1 (Monday) to 7; of a Month the day, or its last one if it is shorter; 0 is 1
-}
-
 // units have how many days or months a period has, the first day of period 0, and how many days StartsOn may be about.
 var units = [...]struct {
 	days, months, begins int64
@@ -44,25 +37,27 @@ var units = [...]struct {
 	Year:  {months: 12},
 }
 
-// Compile loads the time zone. Its errors begin with the name of a field and its value.
-func (c Calendar) Compile() (*Compiled, error) {
-	if c.Unit < Day || c.Unit > Year {
-		return nil, wrong("Unit", c.Unit, "want Day, Week, Month or Year")
+// Compile returns windows that are periods of the calendar of a time zone, UTC if that is "". A week starts on day
+// startsOn, 1 (Monday) to 7. So does a month, or on its last day if it is shorter. 0 is 1. Errors begin with the name
+// of a field of limit.Calendar and its value.
+func Compile(unit Unit, zoneName string, startsOn int) (*Compiled, error) {
+	if unit < Day || unit > Year {
+		return nil, wrong("Unit", unit, "want Day, Week, Month or Year")
 	}
-	u := units[c.Unit]
+	u := units[unit]
 	switch {
-	case c.StartsOn != 0 && u.most == 0:
-		return nil, wrong("StartsOn", c.StartsOn, "only a Week and a Month have one")
-	case c.StartsOn < 0 || c.StartsOn > u.most:
-		return nil, wrong("StartsOn", c.StartsOn, fmt.Sprintf("must be 1 to %d for a %v", u.most, c.Unit))
-	case c.Zone == "Local": // another one in each process
-		return nil, wrong("Zone", c.Zone, "want a name such as Europe/Berlin")
+	case startsOn != 0 && u.most == 0:
+		return nil, wrong("StartsOn", startsOn, "only a Week and a Month have one")
+	case startsOn < 0 || startsOn > u.most:
+		return nil, wrong("StartsOn", startsOn, fmt.Sprintf("must be 1 to %d for a %v", u.most, unit))
+	case zoneName == "Local": // another one in each process
+		return nil, wrong("Zone", zoneName, "want a name such as Europe/Berlin")
 	}
-	zone, err := load(c.Zone)
+	zone, err := load(zoneName)
 	if err != nil {
-		return nil, wrong("Zone", c.Zone, err)
+		return nil, wrong("Zone", zoneName, err)
 	}
-	return &Compiled{days: u.days, months: u.months, begins: u.begins, later: int64(max(1, c.StartsOn)) - 1, zone: zone}, nil
+	return &Compiled{days: u.days, months: u.months, begins: u.begins, later: int64(max(1, startsOn)) - 1, zone: zone}, nil
 }
 
 // zones are those that were loaded, *time.Location by name: many calendars have the same one.

@@ -8,6 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+type Calendar struct {
+	Unit     Unit
+	Zone     string
+	StartsOn int
+}
+
+func (c Calendar) Compile() (*Compiled, error) { return Compile(c.Unit, c.Zone, c.StartsOn) }
+
 func compile(t testing.TB, c Calendar) *Compiled {
 	t.Helper()
 	compiled, err := c.Compile()

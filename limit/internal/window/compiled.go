@@ -7,7 +7,7 @@ import (
 
 const daySeconds = 24 * 60 * 60
 
-// A Compiled is a Calendar with its time zone. It is safe for concurrent use.
+// A Compiled has windows that are periods of a calendar. It is safe for concurrent use.
 type Compiled struct {
 	days, months, begins int64 // see units
 	later                int64 // days later than the unit begins
@@ -38,12 +38,10 @@ func (c *Compiled) At(now time.Time) Window {
 func (c *Compiled) find(now time.Time) *period {
 	_, offset := now.In(c.zone).Zone()
 	n := c.number(floor(now.Unix()+int64(offset), daySeconds))
-	p := &period{n, c.begin(n), c.begin(n + 1)}
-	for p.end <= now.Unix() { // clocks were set back over midnight: the next one has begun
+	for c.begin(n+1) <= now.Unix() { // clocks were set back over midnight: the next one has begun
 		n++
-		p = &period{n, p.end, c.begin(n + 1)}
 	}
-	return p
+	return &period{n, c.begin(n), c.begin(n + 1)}
 }
 
 // begin returns when the zone's date is the period's first day, or a later one, for the first time.
