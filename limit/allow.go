@@ -88,7 +88,7 @@ func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
 	if err != nil || r.Look || r.Charge || !of.lends(r) {
 		return Result{}, false
 	}
-	n := l.counts.known(of, r.Key)
+	n := l.counts.known(of, r.Key, false)
 	if n == nil {
 		return Result{}, false
 	}

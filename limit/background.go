@@ -14,9 +14,6 @@ import (
 // delays those of its own keys alone. Their outcome should become known, so they have more time than callers
 // have. then is called for each hit that has ended. The caller is inside.
 func (l *Limiter) background(hits []hit, then func(*hit)) {
-	if len(hits) == 0 {
-		return
-	}
 	ofNode := make(map[string][]hit)
 	for i := range hits {
 		node := l.client.Primary(cluster.Slot(hits[i].count.place()))
@@ -24,13 +21,16 @@ func (l *Limiter) background(hits []hit, then func(*hit)) {
 	}
 	for _, some := range ofNode {
 		l.inside.Stay()
-		go l.travel(some, then)
+		go l.carry(some, then)
 	}
 }
 
-// travel asks about hits, as a caller that is inside, and leaves.
-func (l *Limiter) travel(hits []hit, then func(*hit)) {
+// carry asks about hits, as a caller that is inside, and leaves.
+func (l *Limiter) carry(hits []hit, then func(*hit)) {
 	defer l.inside.Leave()
+	if len(hits) == 0 {
+		return
+	}
 	b := l.newBatch(hits, time.Now().Add(returnTime))
 	ctx, cancel := context.WithDeadline(l.life, b.by)
 	defer cancel()

@@ -34,43 +34,29 @@ func newCounts(keys int, evicted func(*count)) *counts {
 	return s
 }
 
-func (s *counts) shard(hash uint64) *shard { return &s.shards[hash>>32%nearShards] }
-
-// of returns the count of the limit's key. One with a long key is not remembered: the memory has a bound.
+// of returns the count of the limit's key. The memory has a bound: one with a long key is not remembered.
 func (s *counts) of(limit *Limit, key string) *count {
-	if len(key) > longKey {
-		return &count{limit: limit, key: key}
+	if c := s.known(limit, key, len(key) <= longKey); c != nil {
+		return c
 	}
-	hash := s.hash(limit, key)
-	of := s.shard(hash)
+	return &count{limit: limit, key: key}
+}
+
+// known returns the count of the limit's key. If it is not remembered, it is made with add, else nil.
+func (s *counts) known(limit *Limit, key string, add bool) *count {
+	hash := maphash.String(s.seed, key) ^ limit.salt
+	of := &s.shards[hash>>32%nearShards]
 	of.mu.Lock()
+	defer of.mu.Unlock()
 	c, ok := of.known.Get(hash)
-	if !ok {
+	if !ok && add {
 		c = &count{limit: limit, key: key, hash: hash}
 		of.known.Add(hash, c)
 	}
-	of.mu.Unlock()
-	if ok && (c.limit != limit || c.key != key) { // another one with this hash
-		return &count{limit: limit, key: key}
-	}
-	return c
-}
-
-// known returns the count of the limit's key, or nil if there is none.
-func (s *counts) known(limit *Limit, key string) *count {
-	hash := s.hash(limit, key)
-	of := s.shard(hash)
-	of.mu.Lock()
-	c, ok := of.known.Get(hash)
-	of.mu.Unlock()
-	if !ok || c.limit != limit || c.key != key {
+	if c == nil || c.limit != limit || c.key != key { // another one with this hash
 		return nil
 	}
 	return c
-}
-
-func (s *counts) hash(limit *Limit, key string) uint64 {
-	return maphash.String(s.seed, key) ^ limit.salt
 }
 
 // all returns the counts that match.

@@ -60,52 +60,39 @@ func (l *Limiter) watch(c *count, after time.Duration) {
 	if c.watched = after > 0; c.watched {
 		time.AfterFunc(after, func() {
 			if l.inside.Enter() { // else Close ends the lease
-				defer l.inside.Leave()
-				l.look(c)
+				l.carry(l.look(c, false), l.returned)
 			}
 		})
 	}
 }
 
-// look returns the hits that the lease does not need, and looks again later. The caller is inside.
-func (l *Limiter) look(c *count) {
+// look returns what the lease gives back: what it does not need, or all hits if it ends. Unless it ends, it is looked at
+// again.
+func (l *Limiter) look(c *count, end bool) (back []hit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if end && c.lease.Left() == 0 {
+		return nil
+	}
 	now := time.Now()
 	again := lease.Tick // if the clock was set back
 	if w := c.limit.windowAt(l.servers.at(now)); c.roll(w, now.Sub(l.counts.epoch)) {
-		surplus, next := c.lease.Idle(now.Sub(l.counts.epoch))
-		if again = next; len(surplus) > 0 {
-			l.inside.Stay()
-			go l.travel(c.returns(w, surplus), l.returned)
+		var surplus []lease.Stretch
+		surplus, again = c.lease.Idle(now.Sub(l.counts.epoch), end)
+		for _, s := range surplus {
+			back = append(back, hit{kind: kindReturn, count: c, window: w, cost: s.N, from: s.From, lease: true})
 		}
 	}
-	l.watch(c, again)
-}
-
-// endLease ends the lease of a count, and returns what it gives back.
-func (l *Limiter) endLease(c *count) (back []hit) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if w := c.limit.windowAt(l.servers.at(now)); c.lease.Left() > 0 && c.roll(w, now.Sub(l.counts.epoch)) {
-		back = c.returns(w, c.lease.Drop())
-	}
-	return back
-}
-
-// returns makes the hits that give back what a lease had.
-func (c *count) returns(w window.Window, all []lease.Stretch) (back []hit) {
-	for _, s := range all {
-		back = append(back, hit{kind: kindReturn, count: c, window: w, cost: s.N, from: s.From, lease: true})
+	if !end {
+		l.watch(c, again)
 	}
 	return back
 }
 
 // evicted ends the lease of a key that gives way to another one. The key's shard is locked.
 func (l *Limiter) evicted(c *count) {
-	if back := l.endLease(c); len(back) > 0 && l.inside.Enter() {
-		go l.travel(back, l.returned)
+	if back := l.look(c, true); len(back) > 0 && l.inside.Enter() {
+		go l.carry(back, l.returned)
 	}
 }
 
@@ -113,7 +100,7 @@ func (l *Limiter) evicted(c *count) {
 func (l *Limiter) endLeases() {
 	var back []hit
 	for _, c := range l.counts.all(func(*count) bool { return true }) {
-		back = append(back, l.endLease(c)...)
+		back = append(back, l.look(c, true)...)
 	}
 	l.background(back, l.returned)
 }

@@ -382,6 +382,22 @@ func TestIdleLease(t *testing.T) {
 	})
 }
 
+// TestLeaseOfAKeyThatIsForgotten: it ends when the key gives way to others.
+func TestLeaseOfAKeyThatIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{NearCache: nearShards})
+		limit := l.must(t, Rule{Name: "user", Quota: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		require.Greater(t, l.count(t, limit, "k"), used)
+		for _, other := range manyKeys(100 * nearShards) {
+			l.counts.of(limit, other)
+		}
+		time.Sleep(time.Millisecond)
+		require.Equal(t, used, l.count(t, limit, "k"))
+	})
+}
+
 // TestLeasesOfABucketThatFillsSlowly: processes that hit it now and then use all of it, since their leases give
 // back what they do not use.
 func TestLeasesOfABucketThatFillsSlowly(t *testing.T) {

@@ -24,7 +24,7 @@ func (l *Limiter) refill(c *count, w window.Window, n int64, wait bool) (now boo
 		return false
 	}
 	if now = l.inside.Enter(); now {
-		go l.travel([]hit{h}, l.filled)
+		go l.carry([]hit{h}, l.filled)
 	}
 	return now
 }

@@ -141,27 +141,16 @@ func (l *Lease) Expire(at time.Duration) { l.left -= l.line.expire(at) }
 // Next begins the next window: the hits of this one are of no use any more.
 func (l *Lease) Next() { l.left, l.line, l.asked = 0, nil, no }
 
-// Drop takes all hits off, to give them back to Redis.
-func (l *Lease) Drop() []Stretch { return l.drop(l.left) }
-
-func (l *Lease) drop(n int64) []Stretch {
-	if n <= 0 {
-		return nil
+// Idle takes hits off that nobody needs, to give them back to Redis: all at the end, if none was used for a tick, or
+// for two of the shortest; else those beyond what two ticks need. again is when to look again; 0: the lease is over.
+func (l *Lease) Idle(at time.Duration, end bool) (surplus []Stretch, again time.Duration) {
+	keeps, unused, n := max(2*Tick, l.length()), at-l.last, l.left
+	switch {
+	case unused < keeps && !end:
+		n, again = max(0, n-2*(int64(l.needs())+l.line.flow(l.length()))), keeps-unused
+	case n > 0:
+		again = SlowTick // calls that are under way may give hits back
 	}
 	l.left -= n
-	return l.line.drop(n)
-}
-
-// Idle takes hits off that nobody needs, to give them back to Redis: all if none was used for a tick, or for
-// two of the shortest; else those beyond what two ticks need. again is when to look again; 0: the
-// lease is over.
-func (l *Lease) Idle(at time.Duration) (surplus []Stretch, again time.Duration) {
-	keeps, unused := max(2*Tick, l.length()), at-l.last
-	if unused < keeps {
-		return l.drop(l.left - 2*(int64(l.needs())+l.line.flow(l.length()))), keeps - unused
-	}
-	if surplus = l.Drop(); surplus == nil {
-		return nil, 0
-	}
-	return surplus, SlowTick // calls that are under way may give hits back
+	return l.line.drop(n), again
 }

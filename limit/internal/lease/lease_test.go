@@ -104,7 +104,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				left := int64(0)
 				for i := range leases {
 					if step%20 == 0 {
-						surplus, _ := leases[i].Idle(at)
+						surplus, _ := leases[i].Idle(at, false)
 						s.counted -= sum(surplus)
 					}
 					left += leases[i].Left()
@@ -261,28 +261,31 @@ func TestIdle(t *testing.T) {
 	}
 	bucket := l
 	bucket.Filled(Stretch{N: 300, Per: float64(Tick) / 50})
-	surplus, _ := bucket.Idle(Tick)
+	surplus, _ := bucket.Idle(Tick, false)
 	require.Empty(t, surplus, "tokens that flow away")
 	fill(&l, 300)
-	surplus, again := l.Idle(2*Tick - 1)
+	surplus, again := l.Idle(2*Tick-1, false)
 	require.EqualValues(t, 100, sum(surplus), "more than two ticks need")
 	require.EqualValues(t, 1, again)
-	surplus, again = l.Idle(2 * Tick)
+	surplus, again = l.Idle(2*Tick, false)
 	require.EqualValues(t, 200, sum(surplus))
 	require.Equal(t, SlowTick, again)
 	l.Give(Stretch{N: 5}) // of a call that was under way
-	surplus, _ = l.Idle(2*Tick + SlowTick)
+	surplus, _ = l.Idle(2*Tick+SlowTick, false)
 	require.EqualValues(t, 5, sum(surplus))
-	surplus, again = l.Idle(2*Tick + 2*SlowTick)
+	surplus, again = l.Idle(2*Tick+2*SlowTick, false)
 	require.Empty(t, surplus)
 	require.Zero(t, again)
 
 	l = Lease{rate: rate{busiest: 40, cost: 1}}
 	fill(&l, 40)
-	surplus, again = l.Idle(Tick)
+	surplus, again = l.Idle(Tick, false)
 	require.Empty(t, surplus)
 	require.Equal(t, SlowTick-Tick, again)
-	surplus, _ = l.Idle(SlowTick)
+	ended := l
+	surplus, _ = l.Idle(SlowTick, false)
+	require.EqualValues(t, 40, sum(surplus))
+	surplus, _ = ended.Idle(Tick, true)
 	require.EqualValues(t, 40, sum(surplus))
 }
 

@@ -107,7 +107,7 @@ func (l *line) give(s Stretch) {
 
 // drop takes tokens off the end, of which the line must have as many, and returns them.
 func (l *line) drop(n int64) (dropped []Stretch) {
-	if len(*l) == 0 {
+	if len(*l) == 0 && n > 0 {
 		return []Stretch{{N: n}}
 	}
 	for n > 0 {

@@ -71,10 +71,8 @@ func TestLineIsNeverLate(t *testing.T) {
 					left += s.N
 				}
 			case 3:
-				if n := r.Int64N(1 + left/4); n > 0 {
-					for _, s := range l.drop(n) {
-						left -= s.N
-					}
+				for _, s := range l.drop(r.Int64N(1 + left/4)) {
+					left -= s.N
 				}
 			}
 			sum := int64(0)
