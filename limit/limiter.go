@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,20 +108,10 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 	if err := setting.Duration("limit: Config.Budget", c.Budget, setting.Least, mostBudget, ""); err != nil {
 		return nil, err
 	}
-	if c.Budget == 0 {
-		c.Budget = defaultBudget
-	}
-	if c.Prefix == "" {
-		c.Prefix = defaultPrefix
-	}
-	c.Observer = guard(c.Observer, client)
+	c.Budget, c.Prefix, c.Observer = cmp.Or(c.Budget, defaultBudget), cmp.Or(c.Prefix, defaultPrefix), guard(c.Observer, client)
 	l := &Limiter{cfg: c, client: client, local: newLocal(c.Instances), closing: make(chan struct{}), closed: make(chan struct{})}
 	l.rules, _ = lru.New[Rule, *Limit](mostRules) // an error only for a size of 0
-	keys := c.NearCache
-	if keys <= 0 {
-		keys = defaultNear
-	}
-	l.counts = newCounts(keys, l.evicted)
+	l.counts = newCounts(cmp.Or(max(0, c.NearCache), defaultNear), l.evicted)
 	l.life, l.end = context.WithCancel(context.Background())
 	if c.ServerTime {
 		if err := l.startServerTime(time.Now); err != nil {

@@ -129,23 +129,18 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 // reserved. If the hits have a [Reservation], use that: it gives back only its own hits.
 // GiveBack tries as long as [Reservation.Settle]. Hits that the error is about stay counted.
 func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
-	switch {
-	case !l.made():
+	if !l.made() {
 		return errNotMade
-	case ctx == nil:
-		return errNilContext
 	}
-	now := time.Now()
-	all := make([]*part, len(requests))
+	all := &Reservation{limiter: l, parts: make([]part, len(requests))}
 	for i := range requests {
 		r := &requests[i]
 		of, err := l.limitOf(r)
 		if err != nil {
 			return err
 		}
-		number := of.number(of.windowAt(l.servers.at(now)))
-		all[i] = &part{limit: of, key: r.Key, diff: -min(r.cost(), mostLimit), from: number, back: bucket.Last}
+		number := of.number(of.windowAt(l.servers.at(time.Now())))
+		all.parts[i] = part{limit: of, key: r.Key, counted: min(r.cost(), mostLimit), from: number, back: bucket.Last}
 	}
-	_, err := l.settle(ctx, all)
-	return err
+	return all.Cancel(ctx)
 }
