@@ -32,7 +32,7 @@ func TestRuleOfARequest(t *testing.T) {
 					if outcomes[r.Outcome()]++; r.Allowed {
 						allowed += q.Cost
 					}
-					time.Sleep(8 * time.Millisecond)
+					time.Sleep(2 * time.Millisecond)
 				}
 				return outcomes, allowed, sent.Load()
 			}
