@@ -33,6 +33,9 @@ type Config struct {
 	GossipLag time.Duration
 	// Password is the password of the default user; empty: none.
 	Password string
+	// Weights changes how often Trouble makes faults, by Fault.Kind; 0 leaves a kind out. Most kinds have 1 or 2. "*"
+	// stands for all kinds that are not named: {"*": 0, "Kill": 1} makes kills only.
+	Weights map[string]int
 	// Executed is told each command with keys that a primary has run without an error,
 	// in the order in which they ran: those in a script before the script itself. It must not call
 	// methods of the cluster.
@@ -90,6 +93,17 @@ func (c Config) validate() error {
 		return fmt.Errorf("sim: Config.Sentinels = %d: must be 0 to 10", c.Sentinels)
 	case c.Sentinels > 0 && c.Primaries > 1:
 		return fmt.Errorf("sim: Config.Primaries = %d: must be 0 or 1 with Sentinels", c.Primaries)
+	}
+	for name, weight := range c.Weights {
+		switch {
+		case kindOf(name) == nil && name != "*":
+			return fmt.Errorf("sim: Config.Weights[%q]: there is no such kind of fault", name)
+		case weight < 0 || weight > 1000:
+			return fmt.Errorf("sim: Config.Weights[%q] = %d: must be 0 to 1000", name, weight)
+		}
+	}
+	if len(c.tickets(false)) == 0 {
+		return errors.New("sim: Config.Weights leaves out all kinds of faults")
 	}
 	return errors.Join(
 		setting.Duration("sim: Config.Latency", c.Latency, time.Microsecond, 0, ""),

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"time"
 
@@ -24,37 +25,23 @@ type Fault struct {
 
 // String returns a line of Go for a []sim.Fault.
 func (f Fault) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "{At: %s", source(f.At))
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{{"For", f.For}, {"By", f.By}} {
-		if d.value != 0 {
-			fmt.Fprintf(&b, ", %s: %s", d.name, source(d.value))
+	var fields []string
+	what := f.What
+	f.What = ""
+	for v, i := reflect.ValueOf(f), 0; i < v.NumField(); i++ {
+		text := fmt.Sprintf("%#v", v.Field(i).Interface())
+		if d, ok := v.Field(i).Interface().(time.Duration); ok && d%time.Millisecond == 0 {
+			text = fmt.Sprintf("%d * time.Millisecond", d.Milliseconds())
+		}
+		if !v.Field(i).IsZero() {
+			fields = append(fields, v.Type().Field(i).Name+": "+text)
 		}
 	}
-	for _, s := range [][2]string{{"Kind", f.Kind}, {"Host", f.Host}, {"Node", f.Node}, {"Text", f.Text}} {
-		if s[1] != "" {
-			fmt.Fprintf(&b, ", %s: %q", s[0], s[1])
-		}
+	line := "{" + strings.Join(fields, ", ") + "},"
+	if what != "" {
+		line += " // " + what
 	}
-	if f.N != 0 {
-		fmt.Fprintf(&b, ", N: %d", f.N)
-	}
-	b.WriteString("},")
-	if f.What != "" {
-		b.WriteString(" // " + f.What)
-	}
-	return b.String()
-}
-
-// source returns the duration as Go has it.
-func source(d time.Duration) string {
-	if d%time.Millisecond != 0 {
-		return fmt.Sprintf("%d * time.Nanosecond", d)
-	}
-	return fmt.Sprintf("%d * time.Millisecond", d.Milliseconds())
+	return line
 }
 
 // A kind of fault. Those of hosts have names that begin with "Host.".

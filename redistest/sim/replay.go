@@ -21,7 +21,7 @@ func (c *Cluster) Replay(faults []Fault) error {
 
 // problem says why the cluster cannot make the fault, or is empty.
 func (c *Cluster) problem(f Fault) string {
-	k := kindOf(f)
+	k := kindOf(f.Kind)
 	switch {
 	case k == nil:
 		return "has no kind of fault"
@@ -35,8 +35,8 @@ func (c *Cluster) problem(f Fault) string {
 	return ""
 }
 
-func kindOf(f Fault) *kind {
-	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == f.Kind }); i >= 0 {
+func kindOf(name string) *kind {
+	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
 		return &kinds[i]
 	}
 	return nil
@@ -61,7 +61,7 @@ func (c *Cluster) play(faults []Fault) {
 		f := &faults[i]
 		t := &target{Fault: f, c: c, node: c.node(f.Node)}
 		place, heal := f.Node, func() { t.node.Heal() }
-		if kindOf(*f).ofHost() {
+		if kindOf(f.Kind).ofHost() {
 			t.host = c.Host(f.Host)
 			place, heal = f.Host, t.host.Heal
 			if t.node != nil {
@@ -71,7 +71,7 @@ func (c *Cluster) play(faults []Fault) {
 		end := f.At + f.For
 		events = append(events, event{f.At, func() {
 			ends[place] = max(ends[place], end)
-			kindOf(*f).begin(t)
+			kindOf(f.Kind).begin(t)
 		}})
 		if f.For > 0 {
 			events = append(events, event{end, func() {

@@ -38,10 +38,10 @@ func TestReplayRefuses(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	for text, f := range map[string]Fault{
-		`sim: fault 0, {At: 0 * time.Millisecond, Kind: "kill"}, has no kind of fault`:                              {Kind: "kill"},
-		`sim: fault 0, {At: -5 * time.Nanosecond, Kind: "Kill"}, has a time below 0`:                                {Kind: "Kill", At: -5},
-		`sim: fault 0, {At: 0 * time.Millisecond, For: 1 * time.Millisecond, Kind: "Host.Cut"}, names no host`:      {Kind: "Host.Cut", For: ms},
-		`sim: fault 0, {At: 0 * time.Millisecond, Kind: "Cut", Node: "x", N: 7}, // y names no node of the cluster`: {Kind: "Cut", Node: "x", N: 7, What: "y"},
+		`sim: fault 0, {Kind: "kill"}, has no kind of fault`:                              {Kind: "kill"},
+		`sim: fault 0, {At: -5, Kind: "Kill"}, has a time below 0`:                        {Kind: "Kill", At: -5},
+		`sim: fault 0, {For: 1 * time.Millisecond, Kind: "Host.Cut"}, names no host`:      {Kind: "Host.Cut", For: ms},
+		`sim: fault 0, {Kind: "Cut", Node: "x", N: 7}, // y names no node of the cluster`: {Kind: "Cut", Node: "x", N: 7, What: "y"},
 	} {
 		require.EqualError(t, c.Replay([]Fault{f}), text)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -272,8 +273,8 @@ func TestTrouble(t *testing.T) {
 		inBubble(t, Config{Seed: seed}, func(t *testing.T, c *Cluster) {
 			c.Host("limiter-1")
 			began := time.Now()
-			all = c.Trouble(time.Minute)
-			require.Equal(t, time.Minute, time.Since(began))
+			all = slices.Concat(c.Trouble(time.Minute), c.Trouble(time.Minute))
+			require.Equal(t, 2*time.Minute, time.Since(began))
 			healed(t, c)
 			require.NoError(t, c.Replay(all))
 			healed(t, c)
@@ -300,16 +301,19 @@ func healed(t *testing.T, c *Cluster) {
 
 func TestConfig(t *testing.T) {
 	for text, c := range map[string]Config{
-		"sim: Config.Primaries = -1: must be 0 to 100":             {Primaries: -1},
-		"sim: Config.Primaries = 101: must be 0 to 100":            {Primaries: 101},
-		"sim: Config.Primaries = 2: must be 0 or 1 with Sentinels": {Sentinels: 1, Primaries: 2},
-		"sim: Config.Replicas = 11: must be at most 10":            {Replicas: 11},
-		"sim: Config.Sentinels = -1: must be 0 to 10":              {Sentinels: -1},
-		"sim: Config.Sentinels = 11: must be 0 to 10":              {Sentinels: 11},
-		"sim: Config.Latency = 250ns: must be at least 1µs":        {Latency: 250},
-		"sim: Config.Jitter = -1ns: must be at least 1µs":          {Jitter: -1},
-		"sim: Config.ReplicationLag = -2ns: must be at least 1µs":  {ReplicationLag: -2},
-		"sim: Config.GossipLag = -1ns: must be at least 1µs":       {GossipLag: -1},
+		"sim: Config.Primaries = -1: must be 0 to 100":                {Primaries: -1},
+		"sim: Config.Primaries = 101: must be 0 to 100":               {Primaries: 101},
+		"sim: Config.Primaries = 2: must be 0 or 1 with Sentinels":    {Sentinels: 1, Primaries: 2},
+		"sim: Config.Replicas = 11: must be at most 10":               {Replicas: 11},
+		"sim: Config.Sentinels = -1: must be 0 to 10":                 {Sentinels: -1},
+		"sim: Config.Sentinels = 11: must be 0 to 10":                 {Sentinels: 11},
+		"sim: Config.Latency = 250ns: must be at least 1µs":           {Latency: 250},
+		"sim: Config.Jitter = -1ns: must be at least 1µs":             {Jitter: -1},
+		"sim: Config.ReplicationLag = -2ns: must be at least 1µs":     {ReplicationLag: -2},
+		"sim: Config.GossipLag = -1ns: must be at least 1µs":          {GossipLag: -1},
+		`sim: Config.Weights["kill"]: there is no such kind of fault`: {Weights: map[string]int{"kill": 1}},
+		`sim: Config.Weights["Kill"] = -1: must be 0 to 1000`:         {Weights: map[string]int{"Kill": -1}},
+		"sim: Config.Weights leaves out all kinds of faults":          {Weights: map[string]int{"*": 0}},
 	} {
 		_, err := Launch(c)
 		require.EqualError(t, err, text)
@@ -380,18 +384,19 @@ func TestFrozenPrimaryRunsWhatWasSent(t *testing.T) {
 	})
 }
 
-// TestTroubleGoesOn: called again, Trouble makes other faults; the seed decides them all.
-func TestTroubleGoesOn(t *testing.T) {
-	var all [2][2]string
-	for i := range all {
-		inBubble(t, Config{Seed: 7}, func(_ *testing.T, c *Cluster) {
-			for j := range all[i] {
-				for _, f := range c.Trouble(10 * time.Second) {
-					all[i][j] += f.String() + "\n"
-				}
+// TestWeights: Trouble makes the kinds that have a weight. Called again, it makes other faults.
+func TestWeights(t *testing.T) {
+	for _, kinds := range [][]string{{"Kill"}, {"Cut", "Move"}, {"Host.Freeze"}} {
+		weights := map[string]int{"*": 0}
+		for _, k := range kinds {
+			weights[k] = 3
+		}
+		inBubble(t, Config{Seed: 7, Weights: weights}, func(t *testing.T, c *Cluster) {
+			first, second := c.Trouble(20*time.Second), c.Trouble(20*time.Second)
+			require.NotEqual(t, first, second)
+			for _, f := range slices.Concat(first, second) {
+				require.Contains(t, kinds, f.Kind)
 			}
 		})
 	}
-	require.NotEqual(t, all[0][0], all[0][1])
-	require.Equal(t, all[0], all[1])
 }

@@ -21,16 +21,20 @@ func (c *Cluster) Trouble(d time.Duration) []Fault {
 // plan returns episodes of one or two faults, with time to heal between them. Times are whole milliseconds.
 func (c *Cluster) plan(r *rand.Rand, d time.Duration) (faults []Fault) {
 	hosts := c.hostNames()
+	tickets := c.config.tickets(len(hosts) > 0)
+	if len(hosts) == 0 {
+		hosts = []string{us}
+	}
 	upTo := func(most int) time.Duration { return time.Duration(1+r.IntN(most)) * time.Millisecond }
 	for at := time.Duration(0); at < d; at += upTo(1000) {
 		first := len(faults)
 		for n := 1 + r.IntN(2); n > 0 && at < d; n-- {
-			faults = append(faults, c.draw(r, at, hosts))
+			faults = append(faults, c.draw(r, at, tickets, hosts))
 			at += upTo(100)
 		}
 		at = min(at+upTo(2000), d)
 		for i := first; i < len(faults); i++ {
-			if f := &faults[i]; kindOf(*f).lasts {
+			if f := &faults[i]; kindOf(f.Kind).lasts {
 				f.For = at - f.At
 			}
 		}
@@ -38,9 +42,9 @@ func (c *Cluster) plan(r *rand.Rand, d time.Duration) (faults []Fault) {
 	return faults
 }
 
-// draw chooses a kind by its weight, what it acts on, and its arguments.
-func (c *Cluster) draw(r *rand.Rand, at time.Duration, hosts []string) Fault {
-	k := c.drawKind(r, len(hosts) > 0)
+// draw chooses a kind, what it acts on, and its arguments.
+func (c *Cluster) draw(r *rand.Rand, at time.Duration, tickets []kind, hosts []string) Fault {
+	k := tickets[r.IntN(len(tickets))]
 	f := Fault{At: at, Kind: k.name, Node: c.nodes[r.IntN(len(c.nodes))].Addr()}
 	if k.ofHost() {
 		f.Host = hosts[r.IntN(len(hosts))]
@@ -54,14 +58,21 @@ func (c *Cluster) draw(r *rand.Rand, at time.Duration, hosts []string) Fault {
 	return f
 }
 
-func (c *Cluster) drawKind(r *rand.Rand, hosts bool) kind {
-	var tickets []kind
+// tickets has each kind as often as its weight says. Kinds of hosts are there if the test has named hosts, or the kind.
+func (c Config) tickets(hosts bool) (all []kind) {
 	for _, k := range kinds {
-		if hosts || !k.ofHost() {
-			tickets = append(tickets, slices.Repeat([]kind{k}, k.weight)...)
+		if weight, ok := c.Weights["*"]; ok {
+			k.weight = weight
+		}
+		weight, named := c.Weights[k.name]
+		if named {
+			k.weight = weight
+		}
+		if hosts || named || !k.ofHost() {
+			all = append(all, slices.Repeat([]kind{k}, k.weight)...)
 		}
 	}
-	return tickets[r.IntN(len(tickets))]
+	return all
 }
 
 // hostNames returns the hosts in an order that does not depend on which one was named first.
