@@ -100,7 +100,7 @@ func (c *call) giveHelpBack(a *ask) (n int64) {
 	a.count.mu.Lock()
 	defer a.count.mu.Unlock()
 	h := &c.hits[a.hit]
-	n = h.helped
+	n = h.tokens.N
 	h.giveHelpBack()
 	return n
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/counter"
+	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/limit/internal/window"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -257,16 +258,16 @@ func (h *hit) mayFit(x *word, w window.Window, alone bool) bool {
 	if !ok {
 		return false
 	}
-	h.helped, h.tokens, h.applied = missing, tokens, room == 0
+	h.tokens, h.applied = tokens, room == 0
 	return room > 0
 }
 
 // giveHelpBack gives back to the lease what it has given. The count is locked.
 func (h *hit) giveHelpBack() {
-	if c := h.count; h.helped > 0 && c.number == c.limit.number(h.window) {
+	if c := h.count; c.number == c.limit.number(h.window) {
 		c.lease.Give(h.tokens)
 	}
-	h.helped = 0
+	h.tokens = lease.Stretch{}
 }
 
 // next sends the hits that wait on the count.

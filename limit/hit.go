@@ -37,10 +37,9 @@ type hit struct {
 
 	// The count's lock guards what follows, until the hit has ended.
 	state   state
-	sent    int64 // of its cost, that the delivery asks for
-	helped  int64 // of its cost, that the lease has given
-	tokens  lease.Stretch
-	missed  bool // a delivery has left without it, since it does not fit by the last word
+	sent    int64         // of its cost, that the delivery asks for
+	tokens  lease.Stretch // of its cost, that the lease has given
+	missed  bool          // a delivery has left without it, since it does not fit by the last word
 	applied bool
 	word    word  // what the server has said: without the hits if it has denied them
 	behind  int64 // hits that were counted behind these, in one delivery with them
@@ -59,7 +58,7 @@ const (
 )
 
 // asks returns how many hits the server is asked for.
-func (h *hit) asks() int64 { return h.cost - h.helped }
+func (h *hit) asks() int64 { return h.cost - h.tokens.N }
 
 // A batch is hits that one goroutine asks about. Those on keys that nobody asks about travel in its
 // pipeline; the others wait for their turn.

@@ -24,7 +24,7 @@ func (a *ask) judge(l *Limiter, d *Decision, h *hit, now time.Time) {
 		a.count.mu.Unlock()
 	}
 	if d.counted {
-		l.tell(a.limit, hitsCounted, a.cost-min(a.cost, h.helped))
+		l.tell(a.limit, hitsCounted, a.cost-min(a.cost, h.tokens.N))
 	}
 }
 

@@ -2,24 +2,24 @@ package lease
 
 import "time"
 
-// A Lease is hits on one key that Redis has counted in one window, and nobody has used. It also knows how often the
-// key is hit. The zero Lease has no hits. It is not safe for concurrent use.
+// A Lease is hits on a key that Redis has counted, in one window, and nobody has used yet. It also notes how often the
+// key is hit. The zero Lease is ready to use. It is not safe for concurrent use.
 type Lease struct {
 	rate
 	left  int64 // hits to hand out
-	line  line  // the same, if they are tokens of a bucket
+	line  line  // the same hits, if they are tokens of a bucket
 	asked asked
 	pause time.Duration // no refill before this moment
 }
 
-// asked is how far a refill is.
+// asked says whether a refill is under way.
 type asked uint8
 
 const (
 	no    asked = iota
-	late        // it was asked for when there was nothing left
-	early       // it was asked for while there were hits left
-	dry         // that was not early enough
+	late        // yes, asked for when nothing was left
+	early       // yes, asked for while there were hits left
+	dry         // the same, but they did not last until it came
 )
 
 const (
@@ -27,23 +27,22 @@ const (
 	// much with a lease as without one.
 	Fewest = 6
 
-	// Share is which part of what remains a refill may take, at most: the last hits of a
-	// window are handed out one by one.
+	// A lease has at most one hit in Share of those that remain: the last hits of a window are handed out one by one.
 	Share = 16
 
-	tiny  = 1024 // of the hits that remain: one in so many does not matter
-	least = 4    // hits in a refill
+	tiny  = 1024 // one hit in so many of those that remain does not matter
+	least = 4    // hits in a lease
 
 	// Smallest is the smallest limit that has leases.
 	Smallest = Share * least
 
-	// young is which part of the time for which the process has run a refill may last.
+	// A lease lasts for one part in young of the time for which the process has run, at most.
 	young = 2
 
 	rest = 5 * Tick // without a refill after one that failed
 )
 
-// Take takes hits for a call, all or none. They are for [Lease.Give], if the call is denied.
+// Take takes the hits of a call, all or none. If the call is denied, [Lease.Give] puts them back.
 func (l *Lease) Take(cost int64) (taken Stretch, ok bool) {
 	if ok = cost <= l.left; ok {
 		l.left -= cost
@@ -69,58 +68,55 @@ type Offer struct {
 	Per   float64
 }
 
-// Ask notes a call, and returns how many hits the caller must ask Redis for; 0: none. Then it must call [Lease.Filled] or
-// [Lease.Failed], unless [Lease.Next] comes before. at is the time for which the process has run. wait reports whether
-// there is time for that: what is left lasts for two Ticks. A call that costs more than the lease should have asks for
-// nothing, since the next such call could not use what it gets.
+// Ask notes a call, and returns how many hits to ask Redis for; 0: none. The caller must call [Lease.Filled] or
+// [Lease.Failed] then, unless it calls [Lease.Next] before. wait reports whether that has time: what is left lasts for
+// two Ticks. at is the time for which the process has run. A call that costs more than the lease should have asks for
+// nothing, since the next such call could not use it.
 func (l *Lease) Ask(cost int64, at time.Duration, o Offer) (n int64, wait bool) {
 	l.note(cost, at)
 	if l.asked != no || at < l.pause || l.busiest < Fewest {
 		return 0, false
 	}
-	want, extra := l.want(o)
-	if cost > want || l.left >= (want+extra+3)/4 {
+	want := l.want(o)
+	if cost > want || l.left >= (want+3)/4 {
 		return 0, false
 	}
 	if l.asked = late; l.left > 0 {
 		l.asked = early
 	}
-	return want - l.left + extra, float64(l.takes())*float64(l.left) >= 2*float64(Tick)*l.needs()
+	return want - l.left, float64(l.takes())*float64(l.left) >= 2*float64(Tick)*l.needs()
 }
 
-// want returns how many hits the lease should have: those of a tick, but only a small share of
-// what remains. Hits that nobody has used when their window ends, or the process, are lost. So a lease lasts
-// for these times at most, or for a Tick if that is longer:
+// want returns how many hits the lease should have: those of a tick, but only a small share of what remains. Hits that
+// nobody has used when their window ends, or the process, are lost. So a lease lasts for these times at most, or for a
+// Tick if that is longer:
 //
 //   - an eighth of the time until the window ends, unless it is a tiny share of what is free;
 //   - half of the time for which the process has run.
 //
-// Tokens of a bucket flow away while the lease has them. So a lease of a bucket takes as many more (extra) as flow
-// away in its time.
-func (l *Lease) want(o Offer) (n, extra int64) {
-	tick, needs, free := float64(l.takes()), l.needs(), float64(o.Free)
-	fits := min(needs, (free+float64(l.left))/Share)
-	lasts := o.Lasts
+// Tokens of a bucket flow away while the lease has them. So a lease of a bucket has as many more.
+func (l *Lease) want(o Offer) int64 {
+	hits, tick, free := l.needs(), float64(l.takes()), float64(o.Free)
+	all := hits
+	if o.Per > 0 {
+		all += tick / o.Per
+	}
+	fits, lasts := min(all, (free+float64(l.left))/Share), o.Lasts
 	if fits > free/tiny {
 		lasts = max(lasts/8, min(Tick, lasts))
 	}
-	lasts = max(0, min(lasts, max(Tick, l.last/young)))
-	part := min(1, fits/max(1, needs), float64(lasts)/tick)
-	if o.Per > 0 {
-		if all := fits + part*tick/o.Per; all > free/Share {
-			part *= free / Share / all
-		}
-		extra = int64(part * tick / o.Per)
+	lasts = min(lasts, max(Tick, l.last/young))
+	n := min(fits, all*float64(lasts)/tick)
+	if n*hits < least*all {
+		return 0
 	}
-	if n = int64(part * needs); n < least {
-		return 0, 0
-	}
-	return n, extra
+	return int64(n)
 }
 
 // Filled adds the hits of a refill.
 func (l *Lease) Filled(s Stretch) {
-	l.left += s.N - l.line.add(s)
+	l.left += s.N
+	l.line.add(s)
 	if l.asked == dry {
 		l.busiest = min(2*l.busiest, most)
 	}
@@ -135,7 +131,7 @@ func (l *Lease) Failed() {
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
-// Expire takes off the tokens that have flowed in meanwhile.
+// Expire takes off the tokens whose time has begun.
 func (l *Lease) Expire(at time.Duration) { l.left -= l.line.expire(at) }
 
 // Next begins the next window: the hits of this one are of no use any more.

@@ -7,33 +7,25 @@ import (
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 )
 
-// A line is the tokens of a bucket that a lease has. Each is a stretch of time, in which the
-// bucket gets a token. Once that has begun, the token of the lease is gone: a full bucket would
-// have had no room for it. No token is kept for more than [bucket.Held]. The line of a window's lease is empty.
+// A line is the tokens of a bucket that a lease has. The bucket gets each of them back in a stretch of time. When that
+// begins, the lease loses the token: a full bucket would have had no room for it. No token is kept for more than
+// [bucket.Held]. The line of a window's lease is empty.
 type line []Stretch
 
-// A Stretch is tokens of a bucket that follow one another, or hits in a window: these have nothing but N.
+// A Stretch is tokens of a bucket whose times follow one another, or hits in a window: these have nothing but N.
 type Stretch struct {
 	N    int64         // how many
-	Per  float64       // nanoseconds of a token
-	At   time.Duration // when it begins
+	Per  float64       // nanoseconds in which the bucket gets a token
+	At   time.Duration // when the time of the first token begins
 	From bucket.Start  // the same by the server's clock
-	Ends time.Duration // when its tokens are gone, at the latest
+	Ends time.Duration // when the lease loses all of them, at the latest
 }
 
-// mostStretches is how many stretches a line has at most.
-const mostStretches = 8
-
-// add adds a stretch. It returns how many tokens of others are given up for it.
-func (l *line) add(s Stretch) (gone int64) {
-	if s.Per == 0 {
-		return 0
+// add adds a stretch.
+func (l *line) add(s Stretch) {
+	if s.Per > 0 {
+		*l = append(*l, s)
 	}
-	if len(*l) == mostStretches {
-		gone = l.cut(0, (*l)[0].N)
-	}
-	*l = append(*l, s)
-	return gone
 }
 
 // flow returns how many tokens flow away in a time.
@@ -55,7 +47,7 @@ func (l *line) cut(i int, n int64) int64 {
 	return n
 }
 
-// expire takes off the tokens that are gone by now, and returns how many.
+// expire takes off the tokens whose time has begun, and returns how many.
 func (l *line) expire(at time.Duration) (gone int64) {
 	for i := len(*l) - 1; i >= 0; i-- {
 		switch s := &(*l)[i]; {
@@ -69,9 +61,9 @@ func (l *line) expire(at time.Duration) (gone int64) {
 	return gone
 }
 
-// take takes tokens, of which the line must have as many. If they are of several stretches, what it
-// returns begins with the earliest one: a token that is given back too early flows in too early, but one that is
-// given back too late is there twice.
+// take takes tokens from the first stretches. The line must have as many. What it returns begins with the
+// earliest of their times: tokens that are given back with too early a time are lost too early, but with too late a
+// time they are there twice.
 func (l *line) take(n int64) (taken Stretch) {
 	if len(*l) == 0 {
 		return Stretch{N: n}
@@ -88,8 +80,7 @@ func (l *line) take(n int64) (taken Stretch) {
 	return taken
 }
 
-// give puts tokens back that were taken. They join the first stretch, which begins no later
-// then.
+// give puts tokens back that were taken. They join the first stretch, which begins no later then.
 func (l *line) give(s Stretch) {
 	switch {
 	case s.Per == 0:
@@ -105,7 +96,7 @@ func (l *line) give(s Stretch) {
 	}
 }
 
-// drop takes tokens off the end, of which the line must have as many, and returns them.
+// drop takes tokens off the end, and returns them. The line must have as many.
 func (l *line) drop(n int64) (dropped []Stretch) {
 	if len(*l) == 0 && n > 0 {
 		return []Stretch{{N: n}}
