@@ -113,12 +113,9 @@ func (l *Limiter) lookLate(c *count, w window.Window, err error) {
 	}
 	c.late = true
 	l.inside.Stay()
-	go func() {
-		defer l.inside.Leave()
-		l.background([]hit{{kind: kindLook, count: c, window: w}}, func(*hit) {
-			c.mu.Lock()
-			c.late = false
-			c.mu.Unlock()
-		})
-	}()
+	go l.travel([]hit{{kind: kindLook, count: c, window: w}}, func(*hit) {
+		c.mu.Lock()
+		c.late = false
+		c.mu.Unlock()
+	})
 }

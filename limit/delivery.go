@@ -150,7 +150,8 @@ func (l *Limiter) heard(d *delivery) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
-	c.lease.Expire(time.Since(l.counts.epoch))
+	now := time.Now()
+	c.lease.Expire(now.Sub(l.counts.epoch))
 	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
 		if err == nil {
 			c.word = x
@@ -187,7 +188,7 @@ func (l *Limiter) heard(d *delivery) {
 	l.lookLate(c, w, err)
 	goesOn := len(c.waiting) > 0 || len(d.hits) > 1
 	if c.asked = (time.Time{}); goesOn {
-		c.asked = time.Now()
+		c.asked = now
 	}
 	c.mu.Unlock()
 	l.wake(d, goesOn)
