@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -90,3 +91,27 @@ type quiet struct{}
 
 func (quiet) Decided(time.Duration, []Request, Result) {}
 func (quiet) Hits(*Limit, string, int64)               {}
+
+// TestMemoryOfAKey gates what the limiter remembers of a key of 36 bytes. docs/plans.md has the figures.
+func TestMemoryOfAKey(t *testing.T) {
+	const keys, most = 20_000, 700
+	heap := func() (bytes float64) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		of, err := Rule{Name: "minute", Quota: 100, Window: time.Hour, Algorithm: algorithm}.New(&Limiter{cfg: Config{Prefix: defaultPrefix}})
+		require.NoError(t, err)
+		before := heap()
+		known := newCounts(2*keys, func(*count) {})
+		for i := range keys {
+			known.of(of, fmt.Sprintf("%036d", i)).roll(of.windowAt(time.Now()), 0)
+		}
+		bytes := (heap() - before) / keys
+		runtime.KeepAlive(known)
+		t.Logf("%v: %.0f bytes", algorithm, bytes)
+		require.LessOrEqual(t, bytes, float64(most), algorithm)
+	}
+}
