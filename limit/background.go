@@ -113,7 +113,7 @@ func (l *Limiter) lookLate(c *count, w window.Window, err error) {
 	}
 	c.late = true
 	l.inside.Stay()
-	go l.travel([]hit{{kind: kindLook, count: c, window: w}}, func(*hit) {
+	go l.carry([]hit{{kind: kindLook, count: c, window: w}}, func(*hit) {
 		c.mu.Lock()
 		c.late = false
 		c.mu.Unlock()
