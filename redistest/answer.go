@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -12,20 +13,16 @@ import (
 // connection.
 const repliesOnTheWay = 4096
 
-// answers are the replies that a link's client is owed. Those of the server pass as they come:
-// messages of channels belong to no command.
+// answers are the replies that a link's client is owed. Those of the server pass as they come. Behind a
+// SUBSCRIBE nobody counts them.
 type answers struct {
 	*link
 	toServer, toClient chan chunk
 
 	mu    sync.Mutex // guards what follows
-	due   []owed     // to each command that the server got, the oldest first
+	due   int        // how many commands the server has got and not answered
 	ended bool       // the server's side has
 	some  sync.Cond  // one of these has changed
-
-	// Of the goroutine that reads replies.
-	channels   map[string]map[string]bool // that the client has subscribed to, by kind
-	subscribed bool                       // over RESP2, where messages look like replies
 }
 
 // answer takes apart what comes from both sides, and answers commands in the server's place. It
@@ -33,7 +30,6 @@ type answers struct {
 func (l *link) answer(inject func([]string) string, fromClient, fromServer <-chan chunk) (toServer, toClient <-chan chunk) {
 	a := &answers{
 		link: l, toServer: make(chan chunk, repliesOnTheWay), toClient: make(chan chunk, repliesOnTheWay),
-		channels: make(map[string]map[string]bool),
 	}
 	a.some.L = &a.mu
 	l.tasks.Go(func() {
@@ -68,17 +64,21 @@ func (a *answers) commands(inject func([]string) string, from <-chan chunk) erro
 		if err != nil {
 			return err
 		}
-		if !a.respond(inject(args), raw, owes(args), client.arrived()) {
+		reply := inject(args)
+		if !a.respond(reply, raw, client.arrived()) {
 			return errEnded
+		}
+		if reply == "" && len(args) > 0 && strings.HasSuffix(strings.ToLower(args[0]), "subscribe") {
+			inject = func([]string) string { return "" }
 		}
 	}
 }
 
-// respond passes a command on and notes what the server owes for it, or sends the reply if there is
+// respond passes a command on and notes that it is due a reply, or sends the reply if there is
 // one. It returns false if the connection is at its end.
-func (a *answers) respond(reply string, raw []byte, owes owed, arrived time.Time) bool {
+func (a *answers) respond(reply string, raw []byte, arrived time.Time) bool {
 	if reply == "" {
-		a.change(func() { a.due = append(a.due, owes) })
+		a.change(func() { a.due++ })
 		return a.put(a.toServer, chunk{raw, arrived})
 	}
 	there := arrived.Add(a.proxy.settings(ToServer).delay)
@@ -90,7 +90,7 @@ func (a *answers) respond(reply string, raw []byte, owes owed, arrived time.Time
 func (a *answers) answered() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for len(a.due) > 0 && !a.ended {
+	for a.due > 0 && !a.ended {
 		a.some.Wait()
 	}
 	return !a.ended
@@ -104,8 +104,8 @@ func (a *answers) replies(from <-chan chunk) {
 		if err != nil || !a.put(a.toClient, chunk{raw, server.arrived()}) {
 			return
 		}
-		if reply, c := a.judge(raw); reply {
-			a.change(func() { a.due = replied(a.due, c) })
+		if raw[0] != '>' { // a push belongs to no command
+			a.change(func() { a.due-- })
 		}
 	}
 }

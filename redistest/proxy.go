@@ -125,7 +125,8 @@ func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 // these bytes in the reply's turn, and the server does not see the command. They must be one whole
 // reply in RESP, such as "-OOM no memory\r\n". An empty text passes the command on. Many goroutines
 // call reply. Its command holds the name, as the client wrote it, and the arguments. After CLIENT
-// REPLY OFF or SKIP an injected reply may never come. Commands that are answered do not pass, so
+// REPLY OFF or SKIP an injected reply may never come. Behind a SUBSCRIBE, or another command of its family, the
+// connection is left alone: reply is not called. Commands that are answered do not pass, so
 // Stall, Throttle and CutAfter to the server do not concern them. Inject, also with a nil reply,
 // which ends it, takes effect on connections that are made afterwards.
 func (p *Proxy) Inject(reply func(command []string) string) {

@@ -21,8 +21,8 @@
 // Nothing happens unless a test asks for it: the death of a primary alone promotes no
 // replica.
 //
-// Replies are those of redis-server 7.0, byte for byte, for the commands that
-// [Commands] lists; other commands get the reply to an unknown command. COMMAND, INFO,
+// Replies are those of redis-server 7.0, byte for byte, for the commands that docs/sim.md
+// names; other commands get the reply to an unknown command. COMMAND, INFO,
 // ROLE and CLIENT INFO tell less than a server does, and ZADD has no options.
 //
 // The package does not persist or evict keys, and has no TLS. Scripts run in gopher-lua,
