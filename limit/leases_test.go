@@ -376,6 +376,7 @@ func TestIdleLease(t *testing.T) {
 		require.Equal(t, used, l.count(t, limit, "k"))
 		require.Zero(t, l.leases())
 		time.Sleep(lease.SlowTick)
+		synctest.Wait()
 		require.False(t, l.counts.of(limit, "k").watched)
 		warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Equal(t, 1, l.leases(), "it has one again")

@@ -23,9 +23,9 @@ const (
 )
 
 const (
-	// Fewest is how many calls in a slow tick are enough for a lease. Fewer would cost Redis as
+	// fewest is how many calls in a slow tick are enough for a lease. Fewer would cost Redis as
 	// much with a lease as without one.
-	Fewest = 6
+	fewest = 6
 
 	// A lease has at most one hit in Share of those that remain: the last hits of a window are handed out one by one.
 	Share = 16
@@ -74,7 +74,7 @@ type Offer struct {
 // nothing, since the next such call could not use it.
 func (l *Lease) Ask(cost int64, at time.Duration, o Offer) (n int64, wait bool) {
 	l.note(cost, at)
-	if l.asked != no || at < l.pause || l.busiest < Fewest {
+	if l.asked != no || at < l.pause || l.busiest < fewest {
 		return 0, false
 	}
 	want := l.want(o)

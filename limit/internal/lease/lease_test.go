@@ -159,7 +159,7 @@ func TestRefills(t *testing.T) {
 		}
 		return ask
 	}
-	require.EqualValues(t, Fewest, take(100, 0))
+	require.EqualValues(t, fewest, take(100, 0))
 	fill(&l, 100)
 	require.Zero(t, take(75, Tick))
 	require.EqualValues(t, 76, take(1, Tick))
@@ -181,7 +181,7 @@ func TestDearHitsAskForNoRefill(t *testing.T) {
 		var l Lease
 		for i := range 10 {
 			_, ask := hit(&l, cost, 0, offer(1000, time.Second)) // of which a lease has 62 at most
-			require.Equal(t, asks && i+1 >= Fewest, ask > 0, "cost %d", cost)
+			require.Equal(t, asks && i+1 >= fewest, ask > 0, "cost %d", cost)
 			fill(&l, 0)
 		}
 	}
