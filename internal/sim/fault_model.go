@@ -206,7 +206,7 @@ func wrongMap(outdated bool) func(w *world, f Fault) func() {
 		self, other := n.Index(), int(f.With>>8)%w.settings.Primaries
 		n.Mislead(func(slot uint16, owner int) int {
 			switch what := f.With % 4; {
-			case what == 0:
+			case what == 0, outdated && owner == self: // by which it serves
 				return self
 			case what == 1, what == 2 && slot < 8192:
 				return -1
