@@ -198,5 +198,6 @@ func (l *Limiter) done(c *call) {
 	clear(c.asks)
 	clear(c.hits)
 	clear(c.led)
+	c.led = c.led[:0]
 	l.calls.Put(c)
 }

@@ -61,7 +61,7 @@ func (d *delivery) prepare(l *Limiter) {
 		d.n += h.sent
 	}
 	name, before, x := c.name, c.before, c.word
-	d.number, d.resets, d.asked, d.more = of.number(w), c.resets, time.Now(), true
+	d.number, d.resets, d.more = of.number(w), c.resets, true
 	if d.number != c.number { // others have begun the next window
 		name, before = of.names(d.number, c.key)
 		x = word{}

@@ -76,7 +76,7 @@ type batch struct {
 // ask has the servers decide about the hits, the last ones or the others, by the batch's deadline. It reports
 // whether there are any.
 func (b *batch) ask(ctx context.Context, last bool) bool {
-	l, n := b.limiter, 0
+	l, n, now := b.limiter, 0, time.Now()
 	b.pending.Store(1)
 	clear(b.led)
 	b.led = b.led[:0]
@@ -91,8 +91,8 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 			continue
 		}
 		b.pending.Add(1)
-		if h.batch = b; h.count.join(h) {
-			b.led = append(b.led, delivery{count: h.count, one: [1]*hit{h}})
+		if h.batch = b; h.count.join(h, now) {
+			b.led = append(b.led, delivery{count: h.count, one: [1]*hit{h}, asked: now})
 		}
 	}
 	if n == 0 || b.left {
@@ -134,10 +134,9 @@ func (b *batch) wait(ctx context.Context, last bool) {
 
 // join has the hit wait for its turn. It reports whether that is now: nobody waits for a delivery that has been
 // under way for lateAfter, since it may be on a silent connection.
-func (c *count) join(h *hit) (leads bool) {
+func (c *count) join(h *hit, now time.Time) (leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
 	if !c.asked.IsZero() && now.Sub(c.asked) < lateAfter {
 		c.waiting = append(c.waiting, h)
 		return false
