@@ -62,11 +62,9 @@ func (l *Limiter) giveBack(ctx context.Context, c *call) {
 		case a.local != nil:
 			l.local.give(a.local, &a.limit.rule, a.cost)
 		case a.kind != kindTake || !d.counted:
-		case d.Leased && a.count.giveBack(a):
-			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
 		default:
 			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
-			if n := a.cost - c.giveHelpBack(a); n > 0 {
+			if n := a.cost - c.toLease(a); n > 0 {
 				all = append(all, hit{kind: kindReturn, count: a.count, window: a.window, cost: n, from: d.began})
 			}
 		}
@@ -79,30 +77,31 @@ func (l *Limiter) giveBack(ctx context.Context, c *call) {
 		l.returned(h)
 		ended <- struct{}{}
 	})
-	patience := time.NewTimer(time.Until(c.by))
-	defer patience.Stop()
+	own, cancel := context.WithDeadline(ctx, c.by)
+	defer cancel()
 	for range all {
 		select {
 		case <-ended:
-		case <-patience.C:
-			return
-		case <-ctx.Done():
+		case <-own.Done():
 			return
 		}
 	}
 }
 
-// giveHelpBack gives back to the lease what it has given for the request, and returns how many hits those are.
-func (c *call) giveHelpBack(a *ask) (n int64) {
-	if a.hit == none || c.hits[a.hit].cost > a.cost {
+// toLease puts back into the lease what it has given for the request, and returns how many hits those are. If their
+// window has ended, it puts back none.
+func (c *call) toLease(a *ask) int64 {
+	n, given := a.count, a.tokens
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if a.hit != none && c.hits[a.hit].cost == a.cost { // else a part may be of another request
+		given = c.hits[a.hit].tokens
+	}
+	if n.number != n.limit.number(a.window) {
 		return 0
 	}
-	a.count.mu.Lock()
-	defer a.count.mu.Unlock()
-	h := &c.hits[a.hit]
-	n = h.tokens.N
-	h.giveHelpBack()
-	return n
+	n.lease.Give(given)
+	return given.N
 }
 
 // lookLate asks for the server's word once more if a delivery has ended without it: later calls then know it.

@@ -45,16 +45,6 @@ func (c *count) offer(w window.Window, now time.Time) lease.Offer {
 	return o
 }
 
-// giveBack puts the hits of a denied call back into the lease. It reports false if their window has ended.
-func (c *count) giveBack(a *ask) (ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if ok = c.number == c.limit.number(a.window); ok {
-		c.lease.Give(a.tokens)
-	}
-	return ok
-}
-
 // watch has a look at the lease after a while; 0: never. The count is locked.
 func (l *Limiter) watch(c *count, after time.Duration) {
 	if c.watched = after > 0; c.watched {
