@@ -30,8 +30,15 @@ type Cluster struct {
 
 	troubles atomic.Uint64 // calls of Trouble
 
-	mu    sync.Mutex // guards hosts
+	mu    sync.Mutex // guards what follows
 	hosts map[string]*Host
+	made  []made
+}
+
+// A made is a fault of Trouble or Replay, and when it was made.
+type made struct {
+	at time.Time
+	Fault
 }
 
 // Close resets all connections and refuses new ones.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"testing"
@@ -53,32 +54,16 @@ type Execution struct {
 	Reply string   // as RESP
 }
 
-const (
-	usualLatency = 250 * time.Microsecond
-	usualLag     = 2 * time.Millisecond
-	usualGossip  = 100 * time.Millisecond
-)
-
 func (c Config) withDefaults() Config {
-	for _, d := range []struct {
-		field   *time.Duration
-		instead time.Duration
-	}{{&c.Latency, usualLatency}, {&c.ReplicationLag, usualLag}, {&c.GossipLag, usualGossip}} {
-		if *d.field == 0 {
-			*d.field = d.instead
-		}
-	}
-	switch {
-	case c.Primaries == 0 && c.Sentinels > 0:
-		c.Primaries = 1
-	case c.Primaries == 0:
+	c.Latency = cmp.Or(c.Latency, 250*time.Microsecond)
+	c.ReplicationLag = cmp.Or(c.ReplicationLag, 2*time.Millisecond)
+	c.GossipLag = cmp.Or(c.GossipLag, 100*time.Millisecond)
+	c.Replicas = max(cmp.Or(c.Replicas, 1), 0)
+	if c.Primaries == 0 {
 		c.Primaries = 3
-	}
-	switch {
-	case c.Replicas == 0:
-		c.Replicas = 1
-	case c.Replicas < 0:
-		c.Replicas = 0
+		if c.Sentinels > 0 {
+			c.Primaries = 1
+		}
 	}
 	return c
 }

@@ -6,7 +6,8 @@
 // [Cluster] make faults: [Node.Kill], [Node.Failover], [Node.Freeze], [Node.Cut],
 // [Node.Delay], [Node.Refuse], [Cluster.Move] and others. Those of a [Host] concern the programs
 // that run on it alone. [Cluster.Heal] ends them all. [Cluster.Trouble] makes random faults from a seed.
-// [Cluster.Replay] makes a list of faults again, and [Shorten] finds the few that make a test fail.
+// [Cluster.Replay] makes a list of faults again, and [Shorten] finds the few that make a test fail. [Calls] judges what a
+// program's calls did.
 //
 // In a bubble of testing/synctest time is virtual: a minute of faults takes some
 // tenths of a second, and deadlines are exact. Elsewhere time is real.
@@ -21,8 +22,8 @@
 // Nothing happens unless a test asks for it: the death of a primary alone promotes no
 // replica.
 //
-// Replies are those of redis-server 7.0, byte for byte, for the commands that docs/sim.md
-// names; other commands get the reply to an unknown command. COMMAND, INFO,
+// Replies are those of redis-server 7.0, byte for byte, for the commands that it knows.
+// Other commands get the reply to an unknown command. COMMAND, INFO,
 // ROLE and CLIENT INFO tell less than a server does, and ZADD has no options.
 //
 // The package does not persist or evict keys, and has no TLS. Scripts run in gopher-lua,

@@ -37,11 +37,8 @@ func (f Fault) String() string {
 			fields = append(fields, v.Type().Field(i).Name+": "+text)
 		}
 	}
-	line := "{" + strings.Join(fields, ", ") + "},"
-	if what != "" {
-		line += " // " + what
-	}
-	return line
+	line := "{" + strings.Join(fields, ", ") + "}, // " + what
+	return strings.TrimSuffix(line, " // ")
 }
 
 // A kind of fault. Those of hosts have names that begin with "Host.".

@@ -1,20 +1,11 @@
 package sim
 
 import (
-	"bufio"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// dialFrom connects a host to a node.
-func dialFrom(t *testing.T, h *Host, n *Node) *peer {
-	conn, err := h.Dial(t.Context(), "tcp", n.Addr())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	return &peer{t, conn, bufio.NewReader(conn)}
-}
 
 // TestHostFaults: a fault between one host and one node leaves other hosts and other nodes alone, and ends.
 func TestHostFaults(t *testing.T) {
@@ -37,20 +28,20 @@ func TestHostFaults(t *testing.T) {
 			inBubble(t, Config{}, func(t *testing.T, redis *Cluster) {
 				h, n, other := redis.Host("limiter-1"), redis.Owner(here), redis.Owner(there)
 				require.Same(t, h, redis.Host("limiter-1"))
-				p, q := dialFrom(t, h, n), dialFrom(t, h, other)
+				p, q := dial(t, h, n.Addr()), dial(t, h, other.Addr())
 				c.fault(h, n)
 				require.Contains(t, p.say("INCR "+here), c.named)
 				value, _ := redis.Value(here)
 				require.Equal(t, c.ran, value)
 				require.Contains(t, q.say("INCR "+there), c.others)
-				require.Contains(t, dialFrom(t, redis.Host("limiter-2"), n).say("INCR other{"+here+"}"), ":1", "another host")
+				require.Contains(t, dial(t, redis.Host("limiter-2"), n.Addr()).say("INCR other{"+here+"}"), ":1", "another host")
 				n.Heal()
 				redis.Heal()
 				if c.late != "" {
 					require.NoError(t, p.SetDeadline(time.Now().Add(2*time.Second)))
 					require.Equal(t, c.late, p.next())
 				}
-				require.Regexp(t, `^:\d`, dialFrom(t, h, n).say("INCR "+here), "healed")
+				require.Regexp(t, `^:\d`, dial(t, h, n.Addr()).say("INCR "+here), "healed")
 			})
 		})
 	}

@@ -15,9 +15,8 @@ type Node struct {
 	model *model.Node
 	lifts lifts
 
-	mu      sync.Mutex // guards what follows
-	host    *simnet.Host
-	refused map[string]bool
+	mu   sync.Mutex // guards host
+	host *simnet.Host
 }
 
 // Addr returns the node's address.
@@ -109,13 +108,8 @@ func (n *Node) CutSilently() { n.c.net.Vanish("", n.Addr(), 1) }
 // healed.
 func (n *Node) Refuse(command, text string, times int) {
 	command = strings.ToLower(command)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.refused == nil {
-		n.refused = make(map[string]bool)
-	}
-	n.refused[command] = true
 	n.model.Refuse(command, model.Refusal(text), times)
+	n.lifts.add(func() { n.model.Refuse(command, "", 0) })
 }
 
 // PauseWrites holds up writes for so long, as CLIENT PAUSE WRITE does.
@@ -132,14 +126,7 @@ const writableDelay = 2 * time.Second
 // started replies CLUSTERDOWN for 2 s, or until it hears that it is none any more. Connections
 // that were cut stay cut. If the program does not know that yet, they are reset.
 func (n *Node) Heal() {
-	n.mu.Lock()
-	refused := n.refused
-	n.refused = nil
-	n.mu.Unlock()
 	n.lifts.lift()
-	for command := range refused {
-		n.model.Refuse(command, "", 0)
-	}
 	n.model.Unpause()
 	n.model.CutOff(false)
 	n.c.net.Forget("", n.Addr())

@@ -71,7 +71,11 @@ func (c *Cluster) play(faults []Fault) {
 		end := f.At + f.For
 		events = append(events, event{f.At, func() {
 			ends[place] = max(ends[place], end)
+			at := time.Now()
 			kindOf(f.Kind).begin(t)
+			c.mu.Lock()
+			c.made = append(c.made, made{at, *f})
+			c.mu.Unlock()
 		}})
 		if f.For > 0 {
 			events = append(events, event{end, func() {

@@ -23,11 +23,16 @@ type peer struct {
 	r *bufio.Reader
 }
 
-func dial(t *testing.T, c *Cluster, addr string) *peer {
-	conn, err := c.Dial(t.Context(), "tcp", addr)
+func dial(t *testing.T, d dialer, addr string) *peer {
+	conn, err := d.Dial(t.Context(), "tcp", addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &peer{t, conn, bufio.NewReader(conn)}
+}
+
+// A dialer is a cluster or a host.
+type dialer interface {
+	Dial(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // say sends an inline command and returns the first line of its reply, or the error.

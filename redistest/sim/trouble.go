@@ -20,7 +20,9 @@ func (c *Cluster) Trouble(d time.Duration) []Fault {
 
 // plan returns episodes of one or two faults, with time to heal between them. Times are whole milliseconds.
 func (c *Cluster) plan(r *rand.Rand, d time.Duration) (faults []Fault) {
-	hosts := c.hostNames()
+	c.mu.Lock()
+	hosts := slices.Sorted(maps.Keys(c.hosts))
+	c.mu.Unlock()
 	tickets := c.config.tickets(len(hosts) > 0)
 	if len(hosts) == 0 {
 		hosts = []string{us}
@@ -73,11 +75,4 @@ func (c Config) tickets(hosts bool) (all []kind) {
 		}
 	}
 	return all
-}
-
-// hostNames returns the hosts in an order that does not depend on which one was named first.
-func (c *Cluster) hostNames() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.hosts))
 }
