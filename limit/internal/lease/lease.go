@@ -27,7 +27,8 @@ const (
 	// much with a lease as without one.
 	fewest = 6
 
-	// A lease has at most one hit in Share of those that remain: the last hits of a window are handed out one by one.
+	// Share bounds a lease: it has at most one hit in Share of those that remain. The last hits of a window are handed out
+	// one by one.
 	Share = 16
 
 	tiny  = 1024 // one hit in so many of those that remain does not matter
