@@ -126,9 +126,9 @@ func (c *Cluster) during(call *Call, end time.Time) string {
 		switch {
 		case !m.at.Before(end):
 		case m.at.Add(m.For).Before(call.began):
-			before = "; before it " + m.String()
+			before = "\n  before it: " + m.String()
 		default:
-			during += "; meanwhile " + m.String()
+			during += "\n  meanwhile: " + m.String()
 		}
 	}
 	return cmp.Or(during, before)

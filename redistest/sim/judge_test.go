@@ -19,9 +19,9 @@ func TestCounters(t *testing.T) {
 		"nothing":             {"0", []bool{false}, "<nil>"},
 		"counted":             {"2", []bool{true, false, true}, "<nil>"},
 		"unknown and counted": {"2", []bool{true, false}, "<nil>"},
-		"counted twice":       {"2", []bool{false}, "sim: b: 2 hits were counted in 1 calls: call 1 took 1ms, ok=false; meanwhile " + fault},
-		"too many":            {"3", []bool{false, true}, "sim: b: 3 hits were counted in 2 calls: call 1 took 1ms, ok=false; meanwhile " + fault},
-		"lost":                {"0", []bool{false, true, false}, "sim: b: 0 hits were counted, and 1 calls ended with ok: call 2 took 1ms, ok=true; before it " + fault},
+		"counted twice":       {"2", []bool{false}, "sim: b: 2 hits were counted in 1 calls: call 1 took 1ms, ok=false\n  meanwhile: " + fault},
+		"too many":            {"3", []bool{false, true}, "sim: b: 3 hits were counted in 2 calls: call 1 took 1ms, ok=false\n  meanwhile: " + fault},
+		"lost":                {"0", []bool{false, true, false}, "sim: b: 0 hits were counted, and 1 calls ended with ok: call 2 took 1ms, ok=true\n  before it: " + fault},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, Config{}, func(t *testing.T, redis *Cluster) {
