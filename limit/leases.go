@@ -48,6 +48,8 @@ func (c *count) offer(w window.Window, now time.Time) lease.Offer {
 // watch has a look at the lease after a while; 0: never. The count is locked.
 func (l *Limiter) watch(c *count, after time.Duration) {
 	if c.watched = after > 0; c.watched {
+		// Timers that end together cost less.
+		after += lease.Tick - (time.Since(l.counts.epoch)+after)%lease.Tick
 		time.AfterFunc(after, func() {
 			if l.inside.Enter() { // else Close ends the lease
 				l.carry(l.look(c, false), l.returned)
