@@ -3,11 +3,13 @@ package sim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pipeline"
@@ -60,6 +62,9 @@ func (w *world) liveCalls(key string) []liveCall {
 			d := w.limiter.Allow(ctx, limit.Request{Limit: w.limits[0], Key: key}).Decision
 			if cmp.Or(w.settings.Limiter.Budget, 100*time.Millisecond) < 5*w.settings.Terms.RoundTrip+20*time.Millisecond {
 				return nil // no time for a dial
+			}
+			if errors.Is(d.Err, redislanes.ErrExhausted) {
+				return nil // its refills may use the only connection
 			}
 			return d.Err
 		}},
