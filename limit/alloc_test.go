@@ -14,9 +14,8 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
-// TestDecisionAllocatesItsResult gates the hot path: of a call that is allowed, only
-// the decisions are allocated, whether it is of one limit or of five on three nodes, and
-// whether Redis decides or leases do. A sliding window that Redis is
+// TestDecisionAllocatesItsResult gates the hot path: a call of one limit that is allowed allocates
+// nothing, and one of five on three nodes its decisions, whether Redis decides or leases do. A sliding window that Redis is
 // asked about allocates once more, and a bucket up to seven times.
 func TestDecisionAllocatesItsResult(t *testing.T) {
 	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
@@ -68,7 +67,10 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, algorithms []Al
 					decide()
 				}
 				leased = 0
-				most := 1.0
+				most := 0.0
+				if n > 1 {
+					most = 1
+				}
 				for _, r := range requests[:n] {
 					if noLease {
 						most += map[Algorithm]float64{SlidingWindow: 1, TokenBucket: 7}[r.Limit.rule.Algorithm]

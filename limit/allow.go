@@ -61,7 +61,10 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 	}
 	c := l.calls.Get().(*call)
 	defer l.done(c)
-	c.each, c.by, c.left = make([]Decision, len(requests)), began.Add(l.cfg.Budget), false
+	c.by, c.left = began.Add(l.cfg.Budget), false
+	if c.one[0], c.each = (Decision{}), c.one[:]; len(requests) != 1 {
+		c.each = make([]Decision, len(requests))
+	}
 	switch {
 	case !c.begin(l, requests, now):
 	case !entered:

@@ -14,7 +14,8 @@ type call struct {
 	batch
 	asks   []ask
 	each   []Decision
-	denied bool // by a limit that is not in the shadow
+	one    [1]Decision // of a call of one request
+	denied bool        // by a limit that is not in the shadow
 	now    time.Time
 	costs  map[*count]int64 // by key, if the call has many requests
 }

@@ -150,8 +150,9 @@ func (l *Limiter) heard(d *delivery) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
-	now := time.Now()
-	c.lease.Expire(now.Sub(l.counts.epoch))
+	if c.limit.rule.Algorithm == TokenBucket {
+		c.lease.Expire(time.Since(l.counts.epoch))
+	}
 	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
 		if err == nil {
 			c.word = x
@@ -188,7 +189,7 @@ func (l *Limiter) heard(d *delivery) {
 	l.lookLate(c, w, err)
 	goesOn := len(c.waiting) > 0 || len(d.hits) > 1
 	if c.asked = (time.Time{}); goesOn {
-		c.asked = now
+		c.asked = time.Now()
 	}
 	c.mu.Unlock()
 	l.wake(d, goesOn)

@@ -92,7 +92,8 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 		}
 		b.pending.Add(1)
 		if h.batch = b; h.count.join(h, now) {
-			b.led = append(b.led, delivery{count: h.count, one: [1]*hit{h}, asked: now})
+			d := b.lead()
+			d.count, d.one[0], d.asked = h.count, h, now
 		}
 	}
 	if n == 0 || b.left {
@@ -111,6 +112,16 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 		b.wait(ctx, last)
 	}
 	return true
+}
+
+// lead returns a new delivery of the batch.
+func (b *batch) lead() *delivery {
+	if n := len(b.led); n < cap(b.led) {
+		b.led = b.led[:n+1] // it was cleared
+	} else {
+		b.led = append(b.led, delivery{})
+	}
+	return &b.led[len(b.led)-1]
 }
 
 // wait waits for hits that others deliver.

@@ -24,7 +24,7 @@ func (c *call) fail(l *Limiter, err error) {
 
 // result chooses the decision that says most.
 func (c *call) result() Result {
-	r := Result{Decisions: c.each}
+	var r Result
 	var first error
 	chosen := -1
 	for i := range c.each {
@@ -52,6 +52,12 @@ func (c *call) result() Result {
 	}
 	if r.Allowed = !c.denied; r.Allowed {
 		r.Err = first
+	}
+	switch {
+	case len(c.each) != 1:
+		r.Decisions = c.each
+	case chosen < 0: // of a limit in the shadow
+		r.Decisions = []Decision{c.one[0]}
 	}
 	return r
 }
