@@ -85,7 +85,7 @@ func testAllocations(t *testing.T, addrs []string, noLease bool, algorithms []Al
 				}
 				require.LessOrEqual(t, servers.LeastAllocs(500, most, decide), most)
 				if !noLease {
-					require.Greater(t, leased, 400)
+					require.Greater(t, leased, 250, "most of 501 calls")
 				}
 			})
 		}

@@ -270,7 +270,7 @@ func TestIdlePoolDoesNotLook(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		require.True(t, p.main.attended.Load(), "its caller has left, and the reply is due")
 		h.hold(nothing)
-		time.Sleep(50 * ms)
+		time.Sleep(time.Second)
 		require.False(t, p.main.attended.Load())
 	})
 }
