@@ -14,7 +14,7 @@ type call struct {
 	batch
 	asks   []ask
 	each   []Decision
-	one    [1]Decision // of a call of one request
+	one    [1]Decision // each, if the call has one request
 	denied bool        // by a limit that is not in the shadow
 	now    time.Time
 	costs  map[*count]int64 // by key, if the call has many requests

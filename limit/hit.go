@@ -31,14 +31,14 @@ type hit struct {
 	last   bool         // it is asked about after the others of its call
 	whole  bool         // the lease gives no part of it
 	from   bucket.Start // where the tokens of a bucket begin that are given back, or were taken
-	lease  bool         // of a refill, or what a lease gives back
+	lease  bool         // a lease asks for the hits, or gives them back
 	resets int          // of a refill: those of its count before
 	batch  *batch
 
 	// The count's lock guards what follows, until the hit has ended.
 	state   state
 	sent    int64         // of its cost, that the delivery asks for
-	tokens  lease.Stretch // of its cost, that the lease has given
+	tokens  lease.Stretch // hits that the lease has given
 	missed  bool          // a delivery has left without it, since it does not fit by the last word
 	applied bool
 	word    word  // what the server has said: without the hits if it has denied them

@@ -20,6 +20,6 @@
 //
 // The last word may be old. Hits that went over the bound are given back in the next round.
 //
-// Only INCRBY can leave a key without an end: it makes the key if that was lost. So an INCRBY on a key that
-// is not Known has EXPIRE behind it, and one whose reply is too small has it in the next round.
+// Only INCRBY can leave a key without an end: it makes the key if that was lost. So EXPIRE follows INCRBY in the
+// same round if the key is not Known, and in the next round if the reply is smaller than it would be otherwise.
 package counter

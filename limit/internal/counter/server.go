@@ -13,7 +13,7 @@ import (
 // A Server is what is known of the commands that the servers of a limiter have. The zero Server takes
 // them to have all. It is safe for concurrent use.
 type Server struct {
-	silent   atomic.Int32 // takes whose INCREX got no reply, before the first one that did; mostSilent: it is not used
+	silent   atomic.Int32 // how many INCREX in a row got no reply at first; from mostSilent on it is not used
 	noSetGet atomic.Bool  // SET refuses NX with GET, as Redis 6.2 does
 }
 

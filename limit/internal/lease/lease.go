@@ -69,10 +69,10 @@ type Offer struct {
 	Per   float64
 }
 
-// Ask notes a call, and returns how many hits to ask Redis for; 0: none. The caller must call [Lease.Filled] or
-// [Lease.Failed] then, unless it calls [Lease.Next] before. wait reports whether that has time: what is left lasts for
-// two Ticks. at is the time for which the process has run. A call that costs more than the lease should have asks for
-// nothing, since the next such call could not use it.
+// Ask notes a call, and returns how many hits to ask Redis for. If they are not 0, call [Lease.Filled] or
+// [Lease.Failed] when Redis has answered, or [Lease.Next] if the window ends before. wait reports whether the question
+// may wait: what is left lasts for two Ticks. at is how long the process has run. A call that costs more than the
+// lease should have asks for nothing, since the next such call could not use the hits.
 func (l *Lease) Ask(cost int64, at time.Duration, o Offer) (n int64, wait bool) {
 	l.note(cost, at)
 	if l.asked != no || at < l.pause || l.busiest < fewest {

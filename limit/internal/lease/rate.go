@@ -10,7 +10,7 @@ type rate struct {
 	last    time.Duration // when the last call came
 	calls   int64         // in this tick
 	busiest int64         // calls in the busiest one
-	cost    float64       // of a call, on average
+	cost    float64       // average of a call
 }
 
 const (
