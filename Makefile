@@ -9,7 +9,7 @@ PKG         ?= ./...
 TESTFLAGS   ?=
 TESTTIMEOUT ?= 10m
 BENCH       ?= .
-BENCHPKG    ?= ./bench ./internal/engine ./internal/resp ./internal/wire ./lanes
+BENCHPKG    ?= ./internal/engine ./internal/resp ./internal/wire ./lanes
 BENCHTIME   ?= 1s
 COUNT       ?= 1
 FUZZTIME    ?= 10s
@@ -75,8 +75,8 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the
 
 bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, COUNT)
 	@scripts/ensure-deps.sh redis-server >&2
-	@REDISLANES_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench '$(benches)' -benchmem -benchtime $(BENCHTIME) \
-		-count $(COUNT) -timeout 2h -p 1 $(BENCHPKG) | awk '{ print; fflush() } \
+	@run() { REDISLANES_REQUIRE_REDIS=1 $(GO) -C "$$1" test -run '^$$' -bench '$(benches)' -benchmem -benchtime $(BENCHTIME) \
+		-count $(COUNT) -timeout 2h -p 1 $$2; }; { run bench .; run . '$(BENCHPKG)'; } | awk '{ print; fflush() } \
 		/^Benchmark/ { ran = 1 } /^(FAIL|--- FAIL)/ { failed = 1 } \
 		END { if (!ran) print "make bench: no benchmark matches BENCH=$(BENCH)" > "/dev/stderr"; exit failed || !ran }'
 
@@ -115,12 +115,12 @@ mutants: ## Take out one protection after the other: a test must fail for each
 
 peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (PEERFLAGS)
 	@scripts/ensure-deps.sh redis-server >&2
-	@$(GO) build -C bench/peers -o ../../bin/peers .
+	@$(GO) build -C bench -o ../bin/peers ./peers
 	@bin/peers $(PEERFLAGS)
 
 compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html
 	@scripts/ensure-deps.sh redis-server >&2
-	@$(GO) build -C bench/compare -o ../../bin/compare .
+	@$(GO) build -C bench -o ../bin/compare ./compare
 	@bin/compare -f $(F) -html bin/compare.html $(COMPAREFLAGS)
 
 results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (two hours, resumable)
@@ -129,13 +129,13 @@ results: ## Measure what has no raw file in bench/raw yet, and write the pages' 
 
 leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (3 min)
 	@scripts/ensure-deps.sh redis-server >&2
-	@$(GO) run -C bench/peers ./leases -raw ../raw/leases.jsonl
+	@$(GO) run -C bench ./peers/leases -raw raw/leases.jsonl
 
 pages: ## Write the tables, figures and plots of the pages from the raw files
-	@$(GO) run -C bench/peers . -rewrite ..
-	@$(GO) run -C bench/compare . -rewrite ..
-	@$(GO) run ./bench/scale -rewrite bench
-	@$(GO) run -C bench/peers ./leases -rewrite ../../docs
+	@$(GO) run -C bench ./peers -rewrite .
+	@$(GO) run -C bench ./compare -rewrite .
+	@$(GO) run -C bench ./scale -rewrite .
+	@$(GO) run -C bench ./peers/leases -rewrite ../docs
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

@@ -1,9 +1,9 @@
 // Package bench holds Go benchmarks of the library against a Redis Cluster. It
 // has no code of its own, only tests.
 //
-//	go test -run '^$' -bench Scenario -benchtime 2s ./bench
-//	go test -run '^$' -bench 'Scenario/mixed_10keys/laned' -count 10 ./bench
-//	go test -run '^$' -bench 'SingleCaller|PipelineAppend' ./bench
+//	go -C bench test -run '^$' -bench Scenario -benchtime 2s
+//	go -C bench test -run '^$' -bench 'Scenario/mixed_10keys/laned' -count 10
+//	go -C bench test -run '^$' -bench 'SingleCaller|PipelineAppend'
 //
 // # What is measured
 //
@@ -56,8 +56,8 @@
 //
 // Two versions of the library, in turn on a quiet machine:
 //
-//	go test -run '^$' -bench Scenario -count 10 ./bench > old.txt
-//	go test -run '^$' -bench Scenario -count 10 ./bench > new.txt
+//	go -C bench test -run '^$' -bench Scenario -count 10 > old.txt
+//	go -C bench test -run '^$' -bench Scenario -count 10 > new.txt
 //	benchstat old.txt new.txt
 //
 // Pools, as columns of one run; benchstat tells columns by key=value:

@@ -21,9 +21,9 @@ fi
 mkdir -p "$raw" bin
 # Without buildvcs the programs ask git for the commit, which does not count raw files
 # that are new as changes.
-go build -C bench/peers -buildvcs=false -o ../../bin/peers .
-go build -C bench/compare -buildvcs=false -o ../../bin/compare .
-go build -buildvcs=false -o bin/scale ./bench/scale
+go build -C bench -buildvcs=false -o ../bin/peers ./peers
+go build -C bench -buildvcs=false -o ../bin/compare ./compare
+go build -C bench -buildvcs=false -o ../bin/scale ./scale
 
 # step NAME COMMAND...: COMMAND -raw FILE, unless the raw file is there.
 step() {

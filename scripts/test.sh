@@ -26,7 +26,7 @@ flags=("${built[@]}" -vet=off -parallel 4)
 go=${GO:-go}
 # Flags for nested modules, so that less is to be compiled and to be done:
 #   - Histograms and pictures are arithmetic without goroutines. The race detector finds nothing in
-#     them, and makes the tests of bench/compare take six times as long.
+#     them, and makes the tests of bench take six times as long.
 #   - The largest packages of other clients take half the time without optimizations.
 nested_flags=(
 	-gcflags=github.com/HdrHistogram/hdrhistogram-go=-race=false

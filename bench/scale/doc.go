@@ -2,8 +2,8 @@
 // itself, the cost of a very large cluster and, by simulation, the load of a fleet of instances
 // on the node of one hot key.
 //
-//	go run ./bench/scale -raw bench/raw/scale.jsonl
-//	go run ./bench/scale -memory -raw bench/raw/memory.jsonl
+//	go -C bench run ./scale -raw raw/scale.jsonl
+//	go -C bench run ./scale -memory -raw raw/memory.jsonl
 //
 // The first two are measured beside servers that answer without work, in a process of
 // their own: each counts INCRBY and EXPIRE by their line ends and replies 1. What is left
