@@ -16,6 +16,7 @@ import (
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
+	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 const (
@@ -78,35 +79,29 @@ func TestClient(t *testing.T) {
 }
 
 func TestClientRedirectsAndRetries(t *testing.T) {
-	servers := redistest.StartEmulated(t, 3)
-	client := newClient(t, servers, nil)
-	slot := cluster.Slot(canaryKey)
-	owner := servers.Owner(slot)
-	target := (owner + 1) % 3
-	require.NoError(t, set(t, client, canaryKey))
+	redis := sim.Start(t, sim.Config{Primaries: 2, Replicas: -1})
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}, RefreshEvery: -1}.New(t.Context(), redis.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close() })
+	owner, target := redis.Owner(canaryKey), redis.Nodes()[0]
+	if target == owner {
+		target = redis.Nodes()[1]
+	}
 
-	servers.StartMigration(slot, target)
-	servers.Nodes()[owner].Del(canaryKey)
+	finish := redis.StartMove(canaryKey, target)
 	require.NoError(t, set(t, client, canaryKey))
 	require.Contains(t, exposition(t, metrics.NewCollector(client)), `redislanes_redirects_total{kind="ask"} 1`)
 
-	servers.FinishMigration(slot)
+	finish()
 	require.NoError(t, set(t, client, canaryKey))
 	require.Contains(t, exposition(t, metrics.NewCollector(client)), `redislanes_redirects_total{kind="moved"} 1`)
 
-	refused := false
-	servers.Inject(target, func(cmd string, _ []string) string {
-		if refused || cmd != "SET" { // lanes are still being dialled
-			return ""
-		}
-		refused = true
-		return "TRYAGAIN canary-server-text"
-	})
+	target.Refuse("set", "TRYAGAIN canary-server-text", 1)
 	require.NoError(t, set(t, client, canaryKey))
 	text := exposition(t, metrics.NewCollector(client))
 	require.Contains(t, text, `redislanes_retries_total{cause="refused"} 1`)
-	require.Contains(t, text, `redislanes_error_replies_total{code="TRYAGAIN",kind="laned",node="`+servers.Addrs()[target]+`",role="primary"} 1`)
-	require.Contains(t, text, `redislanes_error_replies_total{code="ASK",kind="laned",node="`+servers.Addrs()[owner]+`",role="primary"} 1`)
+	require.Contains(t, text, `redislanes_error_replies_total{code="TRYAGAIN",kind="laned",node="`+target.Addr()+`",role="primary"} 1`)
+	require.Contains(t, text, `redislanes_error_replies_total{code="ASK",kind="laned",node="`+owner.Addr()+`",role="primary"} 1`)
 	require.NotContains(t, text, "canary")
 }
 

@@ -1,7 +1,11 @@
-// Package redistest tests what a program does when Redis fails. It has a cluster that runs in
-// the process of the test, and a proxy that breaks connections as networks do.
+// Package redistest has a cluster that runs in the process of the test, and a proxy that breaks
+// connections as networks do.
 //
-//   - [StartEmulated] runs several miniredis nodes that reply MOVED, ASK and CROSSSLOT like a
+// There are two such clusters. Take that of package redistest/sim to test what a program does when
+// servers fail: it has replicas, failovers, random faults and virtual time. Take this one for a test that only
+// needs servers that answer: it is miniredis, in real time, and knows more commands.
+//
+//   - [StartEmulated] runs several miniredis nodes that reply MOVED and CROSSSLOT like a
 //     cluster. Tests move slots, and replace replies ([Emulated.Inject]).
 //   - [StartProxy] delays, throttles, stalls and cuts connections, and hangs up on new ones.
 //     [StartProxies] puts a proxy before each node of a cluster.
@@ -9,8 +13,7 @@
 // What starts with a testing.TB ends with the test. The Launch functions are for other programs.
 //
 // The emulated cluster has no replicas and no failovers, and keys expire only when a test moves the
-// time ([Emulated.FastForward]). Package redistest/sim has replicas and failovers, and its keys
-// expire by themselves. Neither has memory limits: tests inject OOM.
+// time ([Emulated.FastForward]). Neither it nor package redistest/sim has memory limits: tests inject OOM.
 //
 // Other limits of the emulated cluster:
 //
@@ -23,5 +26,4 @@
 //     redis.pcall returns nil instead of the error.
 //   - In MULTI, CLUSTER, ASKING and READONLY are answered at once. SELECT 1, MOVE and SWAPDB are
 //     refused at once and fail EXEC. Redis queues all of them.
-//   - While a slot migrates, scripts may use keys that the node does not have.
 package redistest

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,22 +13,19 @@ import (
 )
 
 // Emulated is a cluster of miniredis nodes in this process, all of them primaries. They have a
-// map of the slots, and reply MOVED, ASK and CROSSSLOT. They refuse SELECT of a database other than 0,
+// map of the slots, and reply MOVED and CROSSSLOT. They refuse SELECT of a database other than 0,
 // MOVE and SWAPDB, and keys of other nodes in scripts. Keys do not expire by themselves. Nodes
 // are numbered from 0. All methods are safe for concurrent use, and panic if there is no such node or
 // slot.
 type Emulated struct {
 	nodes   []*miniredis.Miniredis
-	addrs   []string // of nodes; miniredis forgets them when it is closed
-	peers   sync.Map // *server.Peer of clients; not of scripts
-	slots   slotTable
-	unknown any // the state of a client that has sent nothing; see ghost
-
-	restarts sync.Mutex // held while nodes are stopped and started; guards doors
-	doors    []*door    // of nodes that were started again
+	servers []*server.Server
+	addrs   []string                // of nodes; miniredis forgets them when it is closed
+	peers   sync.Map                // *server.Peer of clients; not of scripts
+	owners  [slotCount]atomic.Int32 // of the slots
+	unknown any                     // the state of a client that has sent nothing; see ghost
 
 	mu      sync.Mutex // guards what follows
-	servers []*server.Server
 	clients map[*server.Peer]client
 	inject  []func(cmd string, args []string) string
 	calls   []map[string]int
@@ -50,12 +48,10 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 	if primaries < 1 {
 		return nil, fmt.Errorf("redistest: primaries = %d: must be positive", primaries)
 	}
-	e := &Emulated{
-		clients: make(map[*server.Peer]client),
-		inject:  make([]func(string, []string) string, primaries),
-		servers: make([]*server.Server, primaries), doors: make([]*door, primaries),
+	e := &Emulated{clients: make(map[*server.Peer]client), inject: make([]func(string, []string) string, primaries)}
+	for slot := range e.owners {
+		e.owners[slot].Store(int32(slot * primaries / slotCount))
 	}
-	e.slots.spread(primaries)
 	for range primaries {
 		m := miniredis.NewMiniRedis()
 		if err := m.Start(); err != nil {
@@ -63,22 +59,21 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 			return nil, fmt.Errorf("redistest: miniredis: %w", err)
 		}
 		e.nodes = append(e.nodes, m)
+		e.servers = append(e.servers, m.Server())
 		e.addrs = append(e.addrs, m.Addr())
 		e.calls = append(e.calls, make(map[string]int))
 	}
-	e.unknown = stateOfUnknown(e.nodes[0].Server())
-	for i := range e.nodes {
-		e.attach(i)
+	e.unknown = stateOfUnknown(e.servers[0])
+	for i, s := range e.servers {
+		s.SetPreHook(func(p *server.Peer, cmd string, args ...string) bool { return e.hook(i, p, cmd, args) })
 	}
 	return e, nil
 }
 
 // Close stops all nodes.
 func (e *Emulated) Close() error {
-	e.restarts.Lock()
-	defer e.restarts.Unlock()
-	for i := range e.nodes {
-		e.stop(i)
+	for _, m := range e.nodes {
+		m.Close()
 	}
 	return nil
 }
@@ -86,9 +81,7 @@ func (e *Emulated) Close() error {
 // Addrs returns the addresses of all nodes, host:port.
 func (e *Emulated) Addrs() []string { return slices.Clone(e.addrs) }
 
-// Nodes returns the miniredis nodes, to read and write keys and to set passwords. Do not close or
-// restart them: use [Emulated.Stop] and [Emulated.Start]. Their addresses are those of
-// [Emulated.Addrs], also where miniredis says otherwise.
+// Nodes returns the miniredis nodes, to read and write keys and to set passwords. Do not restart them.
 func (e *Emulated) Nodes() []*miniredis.Miniredis { return e.nodes }
 
 // FastForward advances the time of all nodes by d. Keys expire only by it.

@@ -23,7 +23,7 @@ func TestEmulatedRedirects(t *testing.T) {
 	ctx := within(t, 10*time.Second)
 	const slot = 100
 	a, b := dial(t, e.Addrs()[0]), dial(t, e.Addrs()[1])
-	key, other := KeyInSlot(slot, "k"), KeyInSlot(slot, "other")
+	key := KeyInSlot(slot, "k")
 	do := func(c radix.Conn, args ...string) string {
 		var got string
 		if err := c.Do(ctx, radix.Cmd(&got, args[0], args[1:]...)); err != nil {
@@ -37,22 +37,12 @@ func TestEmulatedRedirects(t *testing.T) {
 	require.Equal(t, "OK", do(a, "SET", key, "1"))
 	require.Contains(t, do(a, "DEL", key, KeyInSlot(slot+1, "k")), "CROSSSLOT")
 
-	e.StartMigration(slot, 1)
-	require.Equal(t, "1", do(a, "GET", key), "the source has it still")
-	require.Contains(t, do(a, "GET", other), fmt.Sprintf("ASK %d %s", slot, e.Addrs()[1]))
-	require.Contains(t, do(a, "DEL", key, other), "TRYAGAIN")
-	require.Contains(t, do(b, "GET", other), moved(0))
-	require.Equal(t, "OK", do(b, "ASKING"))
-	require.Equal(t, "OK", do(b, "SET", other, "2"))
-	require.Contains(t, do(b, "GET", other), moved(0), "ASKING is for one command")
-
-	e.FinishMigration(slot)
+	e.Move(slot, 1)
 	require.Contains(t, do(a, "GET", key), moved(1))
 	require.Equal(t, "1", do(b, "GET", key))
-	require.Equal(t, "2", do(b, "GET", other))
 	e.Move(slot, 2)
 	require.Contains(t, do(b, "GET", key), moved(2))
-	require.Equal(t, 2, e.Calls(1, "GET"))
+	require.Equal(t, 1, e.Calls(1, "GET"))
 
 	e.Inject(1, func(cmd string, _ []string) string { return "LOADING " + cmd })
 	require.Contains(t, do(b, "PING"), "LOADING PING")
@@ -106,15 +96,14 @@ func TestEmulatedIsACluster(t *testing.T) {
 	require.ErrorContains(t, err, "primaries = 0")
 }
 
-// TestEmulatedTransactions: EXEC runs nothing if a command was refused in MULTI, and ASKING in
-// front of MULTI holds up to EXEC.
+// TestEmulatedTransactions: EXEC runs nothing if a command was refused in MULTI.
 func TestEmulatedTransactions(t *testing.T) {
 	t.Parallel()
 	e := StartEmulated(t, 2)
 	ctx := within(t, 10*time.Second)
 	const slot = 100
 	key, away := KeyInSlot(slot, "k"), KeyInSlot(16383, "k")
-	a, b := dial(t, e.Addrs()[0]), dial(t, e.Addrs()[1])
+	a := dial(t, e.Addrs()[0])
 	do := func(c radix.Conn, args ...string) string {
 		var got any
 		if err := c.Do(ctx, radix.Cmd(&got, args[0], args[1:]...)); err != nil {
@@ -151,15 +140,6 @@ func TestEmulatedTransactions(t *testing.T) {
 	require.Equal(t, "QUEUED", do(a, "SET", key, "1"))
 	require.Equal(t, "[OK]", do(a, "EXEC"), "a refusal before MULTI is none of it")
 
-	e.StartMigration(slot, 1)
-	other := KeyInSlot(slot, "other")
-	for _, command := range [][]string{{"ASKING"}, {"MULTI"}, {"INCR", other}, {"INCR", other}} {
-		require.NotContains(t, do(b, command...), "MOVED")
-	}
-	require.Equal(t, "[1 2]", do(b, "EXEC"))
-	require.Contains(t, do(b, "GET", other), "MOVED")
-
-	require.NoError(t, e.Nodes()[0].Set(key, "1"))
 	do(a, "MULTI")
 	require.Equal(t, "QUEUED", do(a, "GET", key))
 	e.Move(slot, 1)

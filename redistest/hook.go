@@ -43,13 +43,8 @@ func (e *Emulated) clusterCommand(node int, p *server.Peer, cmd string, args []s
 		p.WriteError(noAuth)
 		return true
 	}
-	switch cmd {
-	case "CLUSTER":
+	if cmd == "CLUSTER" {
 		return e.cluster(node, p, args)
-	case "ASKING":
-		c := e.clients[p]
-		c.asking = true
-		e.clients[p] = c
 	}
 	p.WriteOK()
 	return true
@@ -62,11 +57,10 @@ func (e *Emulated) refusal(node int, p *server.Peer, cmd string, args, keys []st
 			return text
 		}
 	}
-	c := e.clients[p]
 	if cmd == "EXEC" {
-		keys = c.queued
+		keys = e.clients[p].queued
 	}
-	text := e.redirect(node, c.asking, keys)
+	text := e.redirect(node, keys)
 	if text == "" {
 		text = otherDatabase(cmd, args)
 	}
@@ -99,7 +93,6 @@ func isNumber(text string) bool {
 
 // A client is what its last commands were.
 type client struct {
-	asking bool     // ASKING, which holds for a command, or up to EXEC
 	multi  bool     // MULTI
 	queued []string // the keys of the commands behind MULTI
 }
@@ -112,9 +105,7 @@ func (c client) after(cmd string, keys []string, refused bool) client {
 		return client{}
 	case !refused && cmd == "MULTI":
 		c.multi = true
-	case !c.multi:
-		c.asking = false
-	case !refused:
+	case c.multi && !refused:
 		c.queued = append(c.queued, keys...)
 	}
 	return c

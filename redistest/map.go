@@ -14,9 +14,9 @@ import (
 type slotRange struct{ first, last, owner int }
 
 func (e *Emulated) ranges() (all []slotRange) {
-	owners := e.slots.owners()
-	for slot, owner := range owners {
-		if slot == 0 || owner != owners[slot-1] {
+	for slot := range slotCount {
+		owner := e.Owner(uint16(slot))
+		if slot == 0 || owner != all[len(all)-1].owner {
 			all = append(all, slotRange{first: slot, owner: owner})
 		}
 		all[len(all)-1].last = slot

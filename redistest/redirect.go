@@ -32,7 +32,7 @@ func slotOf(keys []string) (slot uint16, one bool) {
 }
 
 // redirect returns the error for a command, or a transaction, that the node does not serve.
-func (e *Emulated) redirect(node int, asked bool, keys []string) string {
+func (e *Emulated) redirect(node int, keys []string) string {
 	if len(keys) == 0 {
 		return ""
 	}
@@ -40,33 +40,16 @@ func (e *Emulated) redirect(node int, asked bool, keys []string) string {
 	if !one {
 		return "CROSSSLOT Keys in request don't hash to the same slot"
 	}
-	missing, several := 0, false
-	for _, key := range keys {
-		several = several || key != keys[0]
-		if !e.nodes[node].Exists(key) {
-			missing++
-		}
+	if owner := e.Owner(slot); owner != node {
+		return fmt.Sprintf("MOVED %d %s", slot, e.addrs[owner])
 	}
-	owner, target := e.slots.place(slot)
-	migrating := owner != target
-	switch {
-	case owner == node && migrating && missing == len(keys):
-		return fmt.Sprintf("ASK %d %s", slot, e.addrs[target])
-	case owner == node && migrating && missing > 0, migrating && target == node && asked && missing > 0 && several:
-		return "TRYAGAIN Multiple keys request during rehashing of slot"
-	case owner == node, target == node && asked:
-		return ""
-	}
-	return fmt.Sprintf("MOVED %d %s", slot, e.addrs[owner])
+	return ""
 }
 
-// refusalInScript returns the error for a script's command. The script holds miniredis' lock, so
-// that only the table of slots may be asked, and not which keys are there.
+// refusalInScript returns the error for a script's command.
 func (e *Emulated) refusalInScript(node int, cmd string, args, keys []string) string {
 	if len(keys) > 0 {
-		slot, one := slotOf(keys)
-		owner, target := e.slots.place(slot)
-		if !one || owner != node && target != node {
+		if slot, one := slotOf(keys); !one || e.Owner(slot) != node {
 			return "ERR Script attempted to access a non local key in a cluster node"
 		}
 	}

@@ -1,5 +1,6 @@
 // Package sim is a Redis Cluster in memory, for tests of what a program does when
 // servers fail. It works with any client that takes a dial function.
+// A test that only needs servers that answer takes the simpler cluster of package redistest.
 //
 // [Start] makes a cluster with a network before it. Nodes serve RESP2 and RESP3,
 // replicate, redirect with MOVED and ASK, and fail over. Methods of [Node] and
