@@ -44,23 +44,17 @@ func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 	return failure
 }
 
-func (f *Failure) fails(t *testing.T, faults []Fault) bool {
+// With reports whether the same judge finds something in the seed's world with these faults only. A seed does not always
+// fail, so each set of faults has two tries.
+func (f *Failure) With(t *testing.T, faults []Fault) bool {
 	s := scheduleOf(f.Seed)
 	s.Faults = faults
-	return run(t, f.Seed, s).Judge == f.Judge
-}
-
-// Shrunk returns the faults that are enough for the same judge. A seed does not
-// always fail, so each set of faults has two tries.
-func (f *Failure) Shrunk(t *testing.T) []Fault {
-	return shrink(f.Faults, func(rest []Fault) bool {
-		for range 2 {
-			if f.fails(t, rest) {
-				return true
-			}
+	for range 2 {
+		if run(t, f.Seed, s).Judge == f.Judge {
+			return true
 		}
-		return false
-	})
+	}
+	return false
 }
 
 func (f *Failure) String() string {

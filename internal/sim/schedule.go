@@ -110,25 +110,3 @@ func draw(r *rand.Rand, kinds []kind) Fault {
 func (s *Schedule) busy(at time.Duration) bool {
 	return slices.ContainsFunc(s.Busy, func(b Span) bool { return b.From <= at && at < b.To })
 }
-
-// shrink leaves out faults as long as the rest still fails, first in large
-// parts, then one by one.
-func shrink(faults []Fault, fails func([]Fault) bool) []Fault {
-	if fails(nil) {
-		return nil
-	}
-	for size := max(1, len(faults)/2); ; size = max(1, size/2) {
-		removed := false
-		for i := 0; i < len(faults); {
-			rest := slices.Delete(slices.Clone(faults), i, min(i+size, len(faults)))
-			if fails(rest) {
-				faults, removed = rest, true
-			} else {
-				i += size
-			}
-		}
-		if size == 1 && !removed {
-			return faults
-		}
-	}
-}

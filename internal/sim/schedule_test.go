@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -26,18 +25,4 @@ func TestPlan(t *testing.T) {
 			require.Greater(t, s.Busy[i].From-s.Busy[i-1].To, healing)
 		}
 	}
-}
-
-// TestShrink finds the two faults of many that together make a world fail.
-func TestShrink(t *testing.T) {
-	all := plan(source(1, ofSchedule, 0), twoKinds).Faults
-	first, last := all[2], all[len(all)-2]
-	runs := 0
-	left := shrink(all, func(rest []Fault) bool {
-		runs++
-		return slices.Contains(rest, first) && slices.Contains(rest, last)
-	})
-	require.Equal(t, []Fault{first, last}, left)
-	require.Less(t, runs, 100)
-	require.Empty(t, shrink(all, func([]Fault) bool { return true }), "what fails without faults needs none")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/race"
+	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 var (
@@ -76,7 +77,7 @@ func report(t *testing.T, f *Failure) {
 	t.Helper()
 	fmt.Fprintf(os.Stderr, "seed %d, %s: %s\n", f.Seed, f.Judge, short(f.Sentence))
 	t.Errorf("%v\n%s", f, f.Around())
-	left := f.Shrunk(t)
+	left := sim.Shorten(f.Faults, func(some []Fault) bool { return f.With(t, some) })
 	t.Logf("seed %d: these faults are enough (%d of %d):", f.Seed, len(left), len(f.Faults))
 	for _, fault := range left {
 		t.Logf("  %v", fault)

@@ -116,6 +116,7 @@ func Launch(config Config) (*Cluster, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
+	launched()
 	config = config.withDefaults()
 	options := model.Options{Seed: config.Seed, Primaries: config.Primaries, Replicas: config.Replicas, NoCluster: config.Sentinels > 0}
 	for i := range config.Sentinels {

@@ -11,7 +11,8 @@
 // program's calls did.
 //
 // In a bubble of testing/synctest time is virtual: a minute of faults takes some
-// tenths of a second, and deadlines are exact. Elsewhere time is real.
+// tenths of a second, and deadlines are exact. Elsewhere time is real. Virtual time stands still while a goroutine
+// waits for a mutex. After 10 s of real time in which it does, the process ends with the stacks of what waits.
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		redis := sim.Start(t, sim.Config{})

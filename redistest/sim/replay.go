@@ -92,9 +92,9 @@ func (c *Cluster) play(faults []Fault) {
 	}
 }
 
-// Shorten leaves out faults as long as fails reports that the rest still fails, and returns a list from which no fault can
+// Shorten leaves out faults, of any type, as long as fails reports that the rest still fails, and returns a list from which no fault can
 // be left out. It is empty if fails reports true for no faults. If a world does not fail in each run, let fails run it several times.
-func Shorten(faults []Fault, fails func([]Fault) bool) []Fault {
+func Shorten[F any](faults []F, fails func([]F) bool) []F {
 	if fails(nil) {
 		return nil
 	}

@@ -1,0 +1,49 @@
+package scenes
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+// TestStuck: a process ends with the stacks of what waits if a mutex is held by a goroutine that waits for the network,
+// and goes on if its holder works.
+func TestStuck(t *testing.T) {
+	if how := os.Getenv("REDISLANES_STUCK"); how != "" {
+		synctest.Test(t, func(t *testing.T) {
+			redis := sim.Start(t, sim.Config{})
+			holds := map[string]func() error{
+				"network": func() error { _, err := redis.Dial(t.Context(), "tcp", redis.Addrs()[0]); return err },
+				"work":    func() error { return exec.CommandContext(t.Context(), "sleep", "13").Run() },
+			}
+			var mu sync.Mutex
+			hold := holds[how]
+			together(2, func(int) {
+				mu.Lock()
+				defer mu.Unlock()
+				require.NoError(t, hold())
+				hold = func() error { return nil }
+			})()
+		})
+		return
+	}
+	for how, want := range map[string]string{
+		"network": `panic: sim: virtual time has stood still for 10 s(?s:.*)\[sync\.Mutex\.Lock(?s:.*)scenes\.TestStuck(?s:.*)simnet\.\(\*Network\)\.dial\(`,
+		"work":    `PASS`,
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStuck$", "-test.timeout=1m")
+			cmd.Env = append(os.Environ(), "REDISLANES_STUCK="+how)
+			out, err := cmd.CombinedOutput()
+			require.Equal(t, how == "network", err != nil)
+			require.Regexp(t, want, string(out))
+		})
+	}
+}
