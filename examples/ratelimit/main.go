@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // for rules with a time zone, where the system has none
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 )
 
 func main() {
@@ -16,7 +18,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr, nil)
 	stop()
-	if err == nil || errors.Is(err, errHelp) {
+	if err == nil || errors.Is(err, flags.ErrHelp) {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "ratelimit:", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/limit"
 )
@@ -36,7 +37,7 @@ func TestPageHasEverySetting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	_, err := parse([]string{"-help"}, &out)
-	require.ErrorIs(t, err, errHelp)
+	require.ErrorIs(t, err, flags.ErrHelp)
 	for word := range strings.FieldsSeq(out.String()) {
 		if name, ok := strings.CutPrefix(word, "--"); ok {
 			name, _, _ = strings.Cut(strings.TrimPrefix(name, "[no-]"), "=")

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
 	"github.com/redislanes/redislanes/limit"
 )
@@ -90,9 +91,6 @@ func (s *shedSettings) config() service.ShedConfig {
 	return service.ShedConfig{Min: s.Min, Max: s.Max, Initial: s.Initial}
 }
 
-// errHelp says that the user has asked for the usage, which was written.
-var errHelp = errors.New("help was shown")
-
 const description = "A rate limit service on a Redis Cluster, with Envoy's gRPC interface and HTTP. " +
 	"Each flag has a variable of the environment, which counts if the flag is not there. " +
 	"The password of Redis is in RATELIMIT_PASSWORD, or in a file; that of Sentinels in RATELIMIT_SENTINEL_PASSWORD."
@@ -100,45 +98,12 @@ const description = "A rate limit service on a Redis Cluster, with Envoy's gRPC 
 // parse reads the flags and the environment.
 func parse(args []string, stdout io.Writer) (*settings, error) {
 	s := new(settings)
-	helped := false
-	parser, err := kong.New(s,
-		kong.Name("ratelimit"), kong.Description(description),
-		kong.DefaultEnvars("RATELIMIT"), kong.Writers(stdout, stdout),
-		kong.Exit(func(int) { helped = true }),
-	)
-	if err != nil {
-		return nil, err
-	}
-	_, err = parser.Parse(withTwoDashes(args))
-	switch {
-	case helped:
-		return nil, errHelp
-	case err != nil:
-		return nil, seeHelp(err)
-	}
-	if err := s.check(); err != nil {
-		return nil, seeHelp(err)
-	}
-	return s, nil
+	_, err := flags.Parse(s, args, stdout, kong.Name("ratelimit"), kong.Description(description), kong.DefaultEnvars("RATELIMIT"))
+	return s, err
 }
 
-func seeHelp(err error) error { return fmt.Errorf("%w (-help lists the settings)", err) }
-
-// withTwoDashes takes flags with one dash, as package flag does, too. There are no
-// flags of one letter that could be meant instead.
-func withTwoDashes(args []string) []string {
-	all := make([]string, len(args))
-	for i, arg := range args {
-		if len(arg) > 2 && arg[0] == '-' && 'a' <= arg[1] && arg[1] <= 'z' {
-			arg = "-" + arg
-		}
-		all[i] = arg
-	}
-	return all
-}
-
-// check finds values that cannot be used before anything is opened.
-func (s *settings) check() error {
+// Validate finds values that cannot be used before anything is opened.
+func (s *settings) Validate() error {
 	errs := []error{
 		atLeast("max-message", s.Listen.MaxMessage, 1024),
 		atLeast("grpc-max-connection-age", s.Listen.MaxConnectionAge, 0),

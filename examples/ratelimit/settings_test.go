@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
@@ -218,7 +219,7 @@ func TestMistakes(t *testing.T) {
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
 	_, err := parse([]string{"-help"}, &out)
-	require.ErrorIs(t, err, errHelp)
+	require.ErrorIs(t, err, flags.ErrHelp)
 	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_IN_FLIGHT", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
 		require.Contains(t, out.String(), want)
 	}

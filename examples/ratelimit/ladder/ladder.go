@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
@@ -12,36 +13,34 @@ import (
 type ladder struct {
 	*settings
 	send     func(ctx context.Context, key int) (denied bool, err error)
-	progress *progress
+	progress io.Writer
 	report   *report.Report
 }
 
 // run runs one step after the other, until the plan has no more or the context
 // ends.
 func (l *ladder) run(ctx context.Context) {
-	defer l.progress.end()
-	draw := l.draw()
+	draw := load.Uniform(l.Keys, l.Seed)
+	if l.Distribution == "zipf" && l.Keys > 1 {
+		draw = load.Zipf(l.Keys, l.Skew, l.Seed)
+	}
 	for n := 1; ctx.Err() == nil; n++ {
-		rate, more := l.plan.Next(l.report.Judged())
-		if !more || (n > 1 && !wait(ctx, l.pause)) {
+		rate, more := l.plan().Next(l.report.Steps)
+		if !more || n > 1 && !wait(ctx, l.Pause) {
 			break
 		}
-		l.progress.begin(n, rate, l.warmUp+l.measured)
+		takes := l.WarmUp + l.For
+		say(l.progress, "step %d: %d requests a second for %v\n", n, rate, takes)
 		step := load.Step{
-			Rate: rate, WarmUp: l.warmUp, For: l.measured, Outstanding: l.outstanding, Timeout: l.timeout,
-			Key: draw, Send: l.send, Watch: l.progress.show,
+			Rate: rate, WarmUp: l.WarmUp, For: l.For, Outstanding: l.Outstanding, Timeout: l.Timeout,
+			Key: draw, Send: l.send, Watch: func(p load.Progress) {
+				say(l.progress, "step %d: %d/s, %v of %v: %.0f/s answered, %d failed, %d outstanding, P99 %v\n",
+					n, rate, p.Elapsed.Round(time.Second), takes, p.Rate, p.Failed, p.Outstanding, p.P99.Round(10*time.Microsecond))
+			},
 		}
 		l.report.Add(rate, step.Run(ctx))
 	}
 	l.report.Interrupted = ctx.Err() != nil
-}
-
-// draw returns the function that draws keys.
-func (l *ladder) draw() func() int {
-	if l.distribution == "zipf" && l.keys > 1 {
-		return load.Zipf(l.keys, l.skew, l.seed)
-	}
-	return load.Uniform(l.keys, l.seed)
 }
 
 // wait lets time pass; it returns false if the context ends before.

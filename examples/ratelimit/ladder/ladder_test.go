@@ -20,7 +20,7 @@ func climb(ctx context.Context, t *testing.T, s *fake.Service, args ...string) *
 	parsed, err := parse(append(args, "-target", "in:memory"), io.Discard)
 	require.NoError(t, err)
 	l := ladder{
-		settings: parsed, progress: newProgress(io.Discard), report: report.New(nil),
+		settings: parsed, progress: io.Discard, report: report.New(nil),
 		send: func(ctx context.Context, _ int) (bool, error) { return false, s.Wait(ctx) },
 	}
 	l.run(ctx)
@@ -63,7 +63,7 @@ func TestBreakingByTimeouts(t *testing.T) {
 		r := climb(t.Context(), t, fake.New(5, 10*time.Millisecond), "-from", "1000", "-to", "1000", "-max", "1000", "-for", "4s", "-timeout", "500ms")
 		require.Len(t, r.Steps, 1)
 		require.Equal(t, verdict.Breaking, r.Steps[0].Verdict)
-		require.InDelta(t, 0.5, r.Steps[0].FailureShare, 0.02)
+		require.InDelta(t, 0.5, r.Steps[0].FailureShare(), 0.02)
 		require.Contains(t, r.Steps[0].Why, "of the requests failed, more than 1 %")
 		require.InDelta(t, float64(500*time.Millisecond), float64(r.Steps[0].Latency.P50), float64(20*time.Millisecond))
 		require.InDelta(t, 500, r.Steps[0].MostOutstanding, 20)

@@ -1,186 +1,102 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
-	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/report"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
 // settings is what the flags say.
 type settings struct {
-	target      string
-	plan        verdict.Plan
-	measured    time.Duration
-	warmUp      time.Duration
-	pause       time.Duration
-	timeout     time.Duration
-	latency     time.Duration
-	outstanding int
-	connections int
+	Target string  `required:"" placeholder:"HOST:PORT" help:"Where the service is."`
+	From   int     `default:"10000" help:"Requests a second of the first step."`
+	To     int     `default:"30000" help:"Requests a second up to which all steps run."`
+	Step   int     `default:"2500" help:"Requests a second between steps."`
+	Max    int     `default:"100000" help:"Requests a second up to which steps go on for as long as all hold."`
+	Refine float64 `default:"0" help:"Halve the gap between limit and breaking point until it is so many percent; 0: do not."`
 
-	keys         int
-	distribution string
-	skew         float64
-	seed         uint64
-	domain       string
-	descriptors  []load.Descriptor
+	For     time.Duration `default:"30s" help:"Time of each step that is measured."`
+	WarmUp  time.Duration `name:"warmup" default:"5s" help:"Time of the same load before it."`
+	Pause   time.Duration `default:"5s" help:"Time between steps."`
+	Timeout time.Duration `default:"1s" help:"Time after which a request fails, from when it was due."`
+	Latency time.Duration `default:"0s" help:"Time added to each round trip by a proxy in this process."`
 
-	json, page string
-	flags      []report.Setting // all flags, for the report
+	Outstanding int `default:"10000" help:"Requests that may be under way; those due beyond it fail."`
+	Connections int `default:"4" help:"Number of HTTP/2 connections."`
+
+	Keys         int               `default:"10000" help:"Number of different keys; 1 is a hot key."`
+	Distribution string            `default:"uniform" enum:"uniform,zipf" help:"How keys are drawn: uniform or zipf."`
+	Skew         float64           `default:"1.1" help:"Exponent of zipf, above 1."`
+	Seed         uint64            `default:"1" help:"Number that keys are drawn from."`
+	Domain       string            `default:"shop" help:"Name of the domain of all requests."`
+	Descriptors  []load.Descriptor `name:"descriptor" sep:"none" default:"user=*" placeholder:"KEY=VALUE,..." help:"Descriptor of each request, * for the key's number; may be repeated."`
+
+	JSON string `name:"json" placeholder:"FILE" help:"File to write all figures to."`
+	Page string `name:"report" placeholder:"FILE" help:"File to write a page with plots to (HTML)."`
+
+	all []flags.Flag // for the report
 }
 
-const usage = `ladder loads a rate-limit service that speaks Envoy's protocol at one rate after
-the other and says at which it breaks.
+const description = "Loads a rate-limit service that speaks Envoy's protocol at one rate after the other and says at which it breaks:\n\n" +
+	"go run ./ladder -target 127.0.0.1:8081 -from 1000 -to 5000 -step 1000 -for 10s -report ladder.html"
 
-  go run ./ladder -target 127.0.0.1:8081
-  go run ./ladder -target 127.0.0.1:8081 -from 1000 -to 5000 -step 1000 -for 10s -report ladder.html
-
-Flags:
-`
-
-// parse reads the flags. Its error is flag.ErrHelp if the user asked for the
-// usage, which is then written to w.
+// parse reads the flags. The usage goes to w.
 func parse(args []string, w io.Writer) (*settings, error) {
 	s := &settings{}
-	f := flag.NewFlagSet("ladder", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	s.define(f)
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			f.SetOutput(w)
-			say(w, "%s", usage)
-			f.PrintDefaults()
-			return nil, err
-		}
-		return nil, seeHelp(err)
-	}
-	if f.NArg() > 0 {
-		return nil, seeHelp(fmt.Errorf("unexpected argument %q", f.Arg(0)))
-	}
-	if len(s.descriptors) == 0 {
-		s.descriptors = []load.Descriptor{{{Key: "user", Value: "*"}}}
-	}
-	if err := s.check(); err != nil {
-		return nil, seeHelp(err)
-	}
-	f.VisitAll(func(v *flag.Flag) {
-		value := v.Value.String()
-		if v.Name == "descriptor" {
-			value = s.describe()
-		}
-		s.flags = append(s.flags, report.Setting{Name: v.Name, Value: value})
-	})
-	return s, nil
+	var err error
+	s.all, err = flags.Parse(s, args, w, kong.Name("ladder"), kong.Description(description))
+	return s, err
 }
 
-func seeHelp(err error) error { return fmt.Errorf("%w (-help lists the flags)", err) }
-
-func (s *settings) define(f *flag.FlagSet) {
-	f.StringVar(&s.target, "target", "", "`host:port` of the service")
-	f.IntVar(&s.plan.From, "from", 10_000, "`requests` a second of the first step")
-	f.IntVar(&s.plan.To, "to", 30_000, "`requests` a second up to which all steps run")
-	f.IntVar(&s.plan.Step, "step", 2_500, "`requests` a second between steps")
-	f.IntVar(&s.plan.Max, "max", 100_000, "`requests` a second up to which steps go on for as long as all hold")
-	f.Float64Var(&s.plan.Refine, "refine", 0, "halve the gap between limit and breaking point until it is so many `percent`; 0: do not")
-	f.DurationVar(&s.measured, "for", 30*time.Second, "`duration` of each step that is measured")
-	f.DurationVar(&s.warmUp, "warmup", 5*time.Second, "`duration` of the same load before it")
-	f.DurationVar(&s.pause, "pause", 5*time.Second, "`duration` between steps")
-	f.DurationVar(&s.timeout, "timeout", time.Second, "`duration` after which a request fails, from when it was due")
-	f.IntVar(&s.outstanding, "outstanding", 10_000, "`requests` that may be under way; those due beyond it fail")
-	f.IntVar(&s.connections, "connections", 4, "`number` of HTTP/2 connections")
-	f.DurationVar(&s.latency, "latency", 0, "`duration` added to each round trip by a proxy in this process")
-	f.IntVar(&s.keys, "keys", 10_000, "`number` of different keys; 1 is a hot key")
-	f.StringVar(&s.distribution, "distribution", "uniform", "`how` keys are drawn: uniform or zipf")
-	f.Float64Var(&s.skew, "skew", 1.1, "`exponent` of zipf, above 1")
-	f.Uint64Var(&s.seed, "seed", 1, "`number` that keys are drawn from")
-	f.StringVar(&s.domain, "domain", "shop", "`name` of the domain of all requests")
-	f.Func("descriptor", "`key=value,...` of each request, * for the key's number; may be repeated (default user=*)", func(text string) error {
-		d, err := load.ParseDescriptor(text)
-		s.descriptors = append(s.descriptors, d)
-		return err
-	})
-	f.StringVar(&s.json, "json", "", "`file` to write all figures to")
-	f.StringVar(&s.page, "report", "", "`file` to write a page with plots to (HTML)")
-}
-
-func (s *settings) describe() string {
-	var all []string
-	for _, d := range s.descriptors {
-		all = append(all, d.String())
-	}
-	return strings.Join(all, " ")
+func (s *settings) plan() verdict.Plan {
+	return verdict.Plan{From: s.From, To: s.To, Step: s.Step, Max: s.Max, Refine: s.Refine}
 }
 
 // Bounds of what makes sense on one machine.
 const (
-	mostRate        = 10_000_000
-	mostKeys        = 1_000_000 // whose requests are made before
-	mostOutstanding = 1_000_000
-	mostConnections = 1_000
-	mostTimeout     = time.Minute
-	mostDuration    = 24 * time.Hour
+	mostRate     = 10_000_000
+	mostKeys     = 1_000_000 // whose requests are made before
+	mostDuration = 24 * time.Hour
 )
 
-// check finds values that make no sense.
-func (s *settings) check() error {
-	if host, port, err := net.SplitHostPort(s.target); err != nil || host == "" || port == "" {
-		return fmt.Errorf("-target %q: want host:port", s.target)
+// Validate finds values that make no sense.
+func (s *settings) Validate() error {
+	host, port, err := net.SplitHostPort(s.Target)
+	switch {
+	case err != nil || host == "" || port == "":
+		return fmt.Errorf("--target %q: want host:port", s.Target)
+	case s.Distribution == "zipf" && !(s.Skew > 1 && s.Skew <= 100):
+		return fmt.Errorf("--skew %v: want more than 1, and at most 100", s.Skew)
+	case s.JSON != "" && filepath.Clean(s.JSON) == filepath.Clean(s.Page):
+		return fmt.Errorf("--json %s and --report %s: want two files", s.JSON, s.Page)
+	case s.Keys > 1 && !slices.ContainsFunc(s.Descriptors, load.Descriptor.Varies):
+		return fmt.Errorf("--descriptor %v: want a value with * in it, which stands for the key, or -keys 1", s.Descriptors)
+	case s.Domain == "":
+		return errors.New(`--domain "": want a name`)
 	}
-	p := s.plan
-	for _, n := range []struct {
-		name             string
-		value, low, high int
-	}{
-		{"-from", p.From, 1, mostRate}, {"-to", p.To, p.From, mostRate}, {"-step", p.Step, 1, mostRate}, {"-max", p.Max, p.To, mostRate},
-		{"-outstanding", s.outstanding, 1, mostOutstanding}, {"-connections", s.connections, 1, mostConnections},
-		{"-keys", s.keys, 1, mostKeys},
-	} {
-		if n.value < n.low || n.value > n.high {
-			return fmt.Errorf("%s %d: want %d to %d", n.name, n.value, n.low, n.high)
-		}
-	}
-	for _, d := range []struct {
-		name             string
-		value, low, high time.Duration
-	}{
-		{"-for", s.measured, 10 * time.Millisecond, mostDuration}, {"-warmup", s.warmUp, 0, mostDuration}, {"-pause", s.pause, 0, mostDuration},
-		{"-timeout", s.timeout, time.Millisecond, mostTimeout}, {"-latency", s.latency, 0, mostTimeout},
-	} {
-		if d.value < d.low || d.value > d.high {
-			return fmt.Errorf("%s %v: want %v to %v", d.name, d.value, d.low, d.high)
-		}
-	}
-	if float64(p.From)*s.measured.Seconds() < 1 {
-		return fmt.Errorf("-from %d with -for %v: want at least one request in each step", p.From, s.measured)
-	}
-	return s.checkRest()
+	return cmp.Or(
+		within("from", s.From, 1, mostRate), within("to", s.To, s.From, mostRate), within("step", s.Step, 1, mostRate), within("max", s.Max, s.To, mostRate),
+		within("refine", s.Refine, 0, 100), within("outstanding", s.Outstanding, 1, 1_000_000), within("connections", s.Connections, 1, 1_000),
+		within("keys", s.Keys, 1, mostKeys), within("for", s.For, max(10*time.Millisecond, time.Second/time.Duration(max(1, s.From))), mostDuration), // a request at least
+		within("warmup", s.WarmUp, 0, mostDuration), within("pause", s.Pause, 0, mostDuration),
+		within("timeout", s.Timeout, time.Millisecond, time.Minute), within("latency", s.Latency, 0, time.Minute),
+	)
 }
 
-func (s *settings) checkRest() error {
-	varies := slices.ContainsFunc(s.descriptors, load.Descriptor.Varies)
-	switch {
-	case !(s.plan.Refine >= 0 && s.plan.Refine <= 100):
-		return fmt.Errorf("-refine %v: want 0 to 100 percent", s.plan.Refine)
-	case s.distribution != "uniform" && s.distribution != "zipf":
-		return fmt.Errorf("-distribution %q: want uniform or zipf", s.distribution)
-	case s.distribution == "zipf" && !(s.skew > 1 && s.skew <= 100):
-		return fmt.Errorf("-skew %v: want more than 1, and at most 100", s.skew)
-	case s.domain == "":
-		return errors.New(`-domain "": want a name`)
-	case s.json != "" && filepath.Clean(s.json) == filepath.Clean(s.page):
-		return fmt.Errorf("-json %s and -report %s: want two files", s.json, s.page)
-	case s.keys > 1 && !varies:
-		return fmt.Errorf("-descriptor %s: want a value with * in it, which stands for the key, or -keys 1", s.describe())
+func within[N cmp.Ordered](flag string, value, low, high N) error {
+	if value >= low && value <= high {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("--%s %v: want %v to %v", flag, value, low, high)
 }

@@ -1,3 +1,4 @@
+// Package fake is a rate-limit service of a known capacity, for tests.
 package fake
 
 import (

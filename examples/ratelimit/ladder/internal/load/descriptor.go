@@ -16,20 +16,20 @@ type Descriptor []Entry
 // An Entry is one pair of a descriptor.
 type Entry struct{ Key, Value string }
 
-// ParseDescriptor reads a descriptor such as tenant=acme,user=*.
-func ParseDescriptor(text string) (Descriptor, error) {
-	var d Descriptor
-	for pair := range strings.SplitSeq(text, ",") {
+// UnmarshalText reads a descriptor such as tenant=acme,user=*.
+func (d *Descriptor) UnmarshalText(text []byte) error {
+	*d = nil
+	for pair := range strings.SplitSeq(string(text), ",") {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, fmt.Errorf("%q: want entries key=value with commas between them, such as tenant=acme,user=*", text)
+			return fmt.Errorf("%q: want entries key=value with commas between them, such as tenant=acme,user=*", text)
 		}
-		d = append(d, Entry{key, value})
+		*d = append(*d, Entry{key, value})
 	}
-	return d, nil
+	return nil
 }
 
-// String returns the text that ParseDescriptor reads.
+// String returns the text that UnmarshalText reads.
 func (d Descriptor) String() string {
 	var pairs []string
 	for _, e := range d {

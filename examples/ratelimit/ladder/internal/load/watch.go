@@ -8,10 +8,8 @@ import (
 // Progress is how a step stands.
 type Progress struct {
 	Elapsed     time.Duration // since the step began
-	WarmingUp   bool
-	Rate        float64 // successes a second since the last time
-	Requests    int64   // due in the measured time so far, and answered or failed
-	Failed      int64   // of these
+	Rate        float64       // successes a second since the last time
+	Failed      int64         // of those that were due in the measured time so far
 	Outstanding int
 	P99         time.Duration // of the measured time so far
 }
@@ -52,8 +50,6 @@ func (r *run) progress(now time.Time) Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Progress{
-		Elapsed: now.Sub(r.began), WarmingUp: now.Before(r.measured),
-		Requests: r.result.Requests(), Failed: r.result.Failed(), P99: r.result.Percentile(99),
-		Outstanding: int(r.outstanding.Load()),
+		Elapsed: now.Sub(r.began), Outstanding: int(r.outstanding.Load()), Failed: r.result.Failed(), P99: r.result.Percentile(99),
 	}
 }

@@ -1,8 +1,14 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"maps"
 	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"golang.org/x/text/language"
@@ -11,40 +17,90 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
-// A column is one figure of all steps, in the table and on the page.
-type column struct {
-	head string
-	of   func(Step) string
+// A table has a head and rows, in the text and on the page.
+type table struct {
+	Head []string
+	Rows [][]string
 }
 
-var columns = []column{
-	{"target/s", func(s Step) string { return number(float64(s.Target)) }},
-	{"actual/s", func(s Step) string { return number(s.Actual) }},
-	{"successes", func(s Step) string { return number(float64(s.Successes)) }},
-	{"over limit", func(s Step) string { return percent(share(s.OverLimit, s.Successes)) }},
-	{"failures", func(s Step) string { return number(float64(s.Failures)) }},
-	{"failed", func(s Step) string { return percent(s.FailureShare) }},
-	{"average", func(s Step) string { return duration(s.Latency.Mean) }},
-	{"P50", func(s Step) string { return duration(s.Latency.P50) }},
-	{"P95", func(s Step) string { return duration(s.Latency.P95) }},
-	{"P99", func(s Step) string { return duration(s.Latency.P99) }},
-	{"sent late P99", func(s Step) string { return duration(s.Late.P99) }},
-	{"verdict", func(s Step) string { return string(s.Verdict) }},
-}
-
-func share(part, of int64) float64 {
-	if of == 0 {
-		return 0
+// steps returns the figures of all steps.
+func (r *Report) steps() table {
+	t := table{Head: []string{"target/s", "actual/s", "successes", "over limit", "failures", "failed", "average", "P50", "P95", "P99", "sent late P99", "verdict"}}
+	for _, s := range r.Steps {
+		t.Rows = append(t.Rows, []string{
+			number(s.Target), number(s.Actual), number(s.Successes), percent(overLimit(&s)), number(s.Failures), percent(s.FailureShare()),
+			duration(s.Latency.Mean), duration(s.Latency.P50), duration(s.Latency.P95), duration(s.Latency.P99), duration(s.Late.P99), string(s.Verdict),
+		})
 	}
-	return float64(part) / float64(of)
+	return t
+}
+
+// failures returns the failures of all steps by kind.
+func (r *Report) failures() table {
+	t := table{Head: []string{"target/s", "failures", "kind", "text of the first one"}}
+	for _, s := range r.Steps {
+		for _, kind := range slices.Sorted(maps.Keys(s.FailureKinds)) {
+			f := s.FailureKinds[kind]
+			t.Rows = append(t.Rows, []string{number(s.Target), number(f.Count), kind, f.Example})
+		}
+	}
+	return t
+}
+
+// write writes the table in Markdown, with columns that line up in a terminal.
+func (t table) write(w *strings.Builder) {
+	var aligned bytes.Buffer
+	lines := tabwriter.NewWriter(&aligned, 0, 0, 1, ' ', tabwriter.AlignRight|tabwriter.Debug)
+	rule := slices.Repeat([]string{"--:"}, len(t.Head))
+	for _, row := range slices.Concat([][]string{t.Head, rule}, t.Rows) {
+		line := ""
+		for _, cell := range row { // a text of others does not end its cell
+			line += strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "\t", " ").Replace(cell) + " \t"
+		}
+		_, _ = fmt.Fprintln(lines, line)
+	}
+	_ = lines.Flush() // to memory
+	for line := range strings.Lines(aligned.String()) {
+		w.WriteString("|" + line)
+	}
+}
+
+// WriteTable writes the ladder as a table in Markdown, the summary, and what went
+// wrong.
+func (r *Report) WriteTable(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(r.machine() + "\n\n")
+	r.steps().write(&b)
+	b.WriteString("\n")
+	for _, line := range r.lines() {
+		fmt.Fprintf(&b, "%-20s %s\n", line[0]+":", line[1])
+	}
+	if failures := r.failures(); len(failures.Rows) > 0 {
+		b.WriteString("\nFailures, which count neither for the actual rate nor for latencies:\n\n")
+		failures.write(&b)
+	}
+	if r.Interrupted {
+		b.WriteString("\ninterrupted: the table has what was measured until then\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// machine says in a line where the driver ran.
+func (r *Report) machine() string {
+	m := &r.Machine
+	return fmt.Sprintf("%s, driver on %s/%s, %d CPUs %s, %s", m.Date.Format(time.DateTime+" MST"), m.OS, m.Arch, m.CPUs, m.CPU, m.Go)
 }
 
 var english = message.NewPrinter(language.English)
 
 // number writes a number without fractions, with commas between thousands.
-func number(v float64) string { return english.Sprintf("%.0f", v) }
+func number[N int | int64 | float64](v N) string { return english.Sprintf("%.0f", float64(v)) }
 
 func percent(share float64) string { return fmt.Sprintf("%.2f %%", share*100) }
+
+// overLimit returns the share of the successes that were over a limit.
+func overLimit(s *verdict.Step) float64 { return float64(s.OverLimit) / float64(max(1, s.Successes)) }
 
 // duration rounds to three digits; what was not measured is a dash.
 func duration(d time.Duration) string {
@@ -53,42 +109,4 @@ func duration(d time.Duration) string {
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(float64(d)))-2)
 	return d.Round(time.Duration(max(1, unit))).String()
-}
-
-// A Line is one line of the summary.
-type Line struct{ Name, Text string }
-
-// Lines says the summary in words.
-func (r *Report) Lines() []Line {
-	s := r.Summary
-	lines := []Line{
-		{"recommended maximum", "none"}, {"limit", "none: not even the lowest step held"}, {"breaking point", "not reached"},
-	}
-	if s.Limit > 0 {
-		lines[0].Text = fmt.Sprintf("%s requests a second, %.0f %% of the limit", number(float64(s.Recommended)), verdict.RecommendedShare*100)
-		lines[1].Text = fmt.Sprintf("%s requests a second, the highest step that held", number(float64(s.Limit)))
-		if step := r.step(s.Limit); step != nil {
-			lines[1].Text += fmt.Sprintf(" (%s, P99 %s)", step.Verdict, duration(step.Latency.P99))
-		}
-	} else if s.Inconclusive > 0 {
-		lines[1].Text = "inconclusive: the driver had too little CPU"
-	} else if s.Breaking == 0 {
-		lines[1].Text = "none: no step was finished"
-	}
-	if step := r.step(s.Breaking); step != nil {
-		lines[2].Text = fmt.Sprintf("%s requests a second: %s", number(float64(s.Breaking)), step.Why)
-	} else if s.Inconclusive > 0 {
-		lines[2].Text = fmt.Sprintf("inconclusive from %s requests a second on: the driver had too little CPU", number(float64(s.Inconclusive)))
-	}
-	return append(lines, r.notes()...)
-}
-
-// step returns the first finished step with the target; nil if there is none.
-func (r *Report) step(target int) *Step {
-	for i, s := range r.Steps {
-		if s.Target == target && s.Verdict != verdict.Interrupted && s.Verdict != verdict.Inconclusive {
-			return &r.Steps[i]
-		}
-	}
-	return nil
 }

@@ -17,7 +17,7 @@ func (p Plan) Next(done []Step) (rate int, more bool) {
 	highest, ended := 0, false
 	for _, s := range done {
 		highest = max(highest, s.Target)
-		ended = ended || s.Interrupted
+		ended = ended || s.Verdict == Interrupted
 	}
 	sum := Summarize(done)
 	switch next := min(highest+p.Step, p.Max); {

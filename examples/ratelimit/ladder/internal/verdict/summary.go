@@ -27,7 +27,7 @@ type Summary struct {
 func Summarize(steps []Step) Summary {
 	var s Summary
 	for _, step := range sorted(steps) {
-		switch v := step.Verdict(); {
+		switch v := step.Verdict; {
 		case v == Interrupted:
 		case v == Inconclusive:
 			if s.Inconclusive == 0 {

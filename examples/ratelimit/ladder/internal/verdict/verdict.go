@@ -1,8 +1,14 @@
+// Package verdict judges the steps of a ladder: how good each was, the highest rate
+// that holds, and the rate at which the service breaks. It measures nothing.
 package verdict
 
 import (
 	"fmt"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
 )
 
 // A Verdict says in a word how a service did at one rate.
@@ -41,59 +47,89 @@ var Bands = []struct {
 	{150 * time.Millisecond, Acceptable},
 }
 
-// A Step is what the verdict on one step goes by.
+// A Step is what was measured at one rate. All durations are nanoseconds.
 type Step struct {
-	Target      int     // requests a second that were due
-	Actual      float64 // successes a second
-	Successes   int64
-	Failures    int64
-	Refused     int64         // of the failures, those that no late driver explains
-	P99         time.Duration // of the successes
-	Late        time.Duration // 99 % of the requests were sent no later than this after they were due
-	Interrupted bool
+	Target          int                     `json:"target_per_second"`
+	Actual          float64                 `json:"actual_per_second"`
+	Took            time.Duration           `json:"measured_ns"`
+	Successes       int64                   `json:"successes"`
+	OverLimit       int64                   `json:"over_limit"` // of the successes
+	Failures        int64                   `json:"failures"`
+	FailureKinds    map[string]load.Failure `json:"failure_kinds,omitempty"`
+	MostOutstanding int                     `json:"most_outstanding"`
+	Latency         Distribution            `json:"latency"`   // of the successes
+	Late            Distribution            `json:"sent_late"` // how long after they were due requests were sent
+	Verdict         Verdict                 `json:"verdict"`
+	Why             string                  `json:"why_breaking,omitempty"`
+}
+
+// A Distribution is one of durations.
+type Distribution struct {
+	Count int64         `json:"count"`
+	Min   time.Duration `json:"min"`
+	Mean  time.Duration `json:"mean"`
+	P50   time.Duration `json:"p50"`
+	P95   time.Duration `json:"p95"`
+	P99   time.Duration `json:"p99"`
+	P999  time.Duration `json:"p99_9"`
+	Max   time.Duration `json:"max"`
+}
+
+// Of judges what was measured at a rate.
+func Of(target int, r *load.Result) Step {
+	s := Step{
+		Target: target, Actual: r.Rate(), Took: r.Took, Successes: r.Successes, OverLimit: r.Denied, Failures: r.Failed(),
+		FailureKinds: r.Failures, MostOutstanding: r.MostOutstanding, Latency: distribution(r.Latency), Late: distribution(r.Late),
+	}
+	if s.Verdict = Interrupted; !r.Interrupted {
+		s.judge()
+	}
+	return s
+}
+
+func distribution(h *hdrhistogram.Histogram) Distribution {
+	if h.TotalCount() == 0 {
+		return Distribution{}
+	}
+	at := func(percent float64) time.Duration { return time.Duration(h.ValueAtQuantile(percent)) }
+	return Distribution{
+		Count: h.TotalCount(), Min: time.Duration(h.Min()), Mean: time.Duration(h.Mean()), Max: time.Duration(h.Max()),
+		P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
+	}
 }
 
 // FailureShare returns the share of the requests that failed; 0 without requests.
-func (s Step) FailureShare() float64 {
-	if s.Failures == 0 {
-		return 0
-	}
-	return float64(s.Failures) / float64(s.Successes+s.Failures)
+func (s *Step) FailureShare() float64 {
+	return float64(s.Failures) / float64(max(1, s.Successes+s.Failures))
 }
 
-// Verdict judges the step.
-func (s Step) Verdict() Verdict {
-	switch {
-	case s.Interrupted:
-		return Interrupted
-	case s.DriverBound():
-		return Inconclusive
-	case s.Why() != "":
-		return Breaking
+func (s *Step) judge() {
+	switch share := s.FailureShare(); {
+	case s.driverBound():
+		s.Verdict = Inconclusive
+		return
+	case share > MostFailures:
+		s.Why = fmt.Sprintf("%.2f %% of the requests failed, more than %.0f %%", share*100, MostFailures*100)
+	case s.Actual < LeastRate*float64(s.Target):
+		s.Why = fmt.Sprintf("the actual rate was %.1f %% of the target, less than %.0f %%", s.Actual/float64(s.Target)*100, LeastRate*100)
 	}
+	if s.Why != "" {
+		s.Verdict = Breaking
+		return
+	}
+	s.Verdict = Degraded
 	for _, b := range Bands {
-		if s.P99 < b.Below {
-			return b.Verdict
+		if s.Latency.P99 < b.Below {
+			s.Verdict = b.Verdict
+			return
 		}
 	}
-	return Degraded
 }
 
-// DriverBound reports whether most of the latency is the driver's, and the service did not
+// driverBound reports whether most of the latency is the driver's, and the service did not
 // refuse requests: the driver had too little CPU, and the service may be better than the
 // figures.
-func (s Step) DriverBound() bool {
-	refused := float64(s.Refused) > MostFailures*float64(s.Successes+s.Failures)
-	return !refused && s.P99 >= MostLate && s.Late > s.P99/2
-}
-
-// Why says why the service breaks at this rate; "" if it does not.
-func (s Step) Why() string {
-	if share := s.FailureShare(); share > MostFailures {
-		return fmt.Sprintf("%.2f %% of the requests failed, more than %.0f %%", share*100, MostFailures*100)
-	}
-	if s.Actual < LeastRate*float64(s.Target) {
-		return fmt.Sprintf("the actual rate was %.1f %% of the target, less than %.0f %%", s.Actual/float64(s.Target)*100, LeastRate*100)
-	}
-	return ""
+func (s *Step) driverBound() bool {
+	refused := s.Failures - s.FailureKinds[load.NotSent].Count - s.FailureKinds[load.TooLate].Count
+	return float64(refused) <= MostFailures*float64(s.Successes+s.Failures) && s.Latency.P99 >= MostLate && s.Late.P99 > s.Latency.P99/2
 }

@@ -5,7 +5,19 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
 )
+
+// step returns one of a thousand requests, or as many as fail, and what is judged of it.
+func step(actual float64, successes, failures int64, p99, late time.Duration, kind string) Step {
+	s := Step{
+		Target: 100, Actual: actual, Successes: successes, Failures: failures, FailureKinds: map[string]load.Failure{kind: {Count: failures}},
+		Latency: Distribution{P99: p99}, Late: Distribution{P99: late},
+	}
+	s.judge()
+	return s
+}
 
 func TestVerdict(t *testing.T) {
 	const ms = time.Millisecond
@@ -13,41 +25,32 @@ func TestVerdict(t *testing.T) {
 		step Step
 		want Verdict
 	}{
-		"fast":                        {Step{Target: 100, Actual: 100, Successes: 1000, P99: 1 * ms}, Excellent},
-		"just excellent":              {Step{Target: 100, Actual: 100, Successes: 1000, P99: 10*ms - 1}, Excellent},
-		"just good":                   {Step{Target: 100, Actual: 100, Successes: 1000, P99: 10 * ms}, Good},
-		"still good":                  {Step{Target: 100, Actual: 100, Successes: 1000, P99: 50*ms - 1}, Good},
-		"just acceptable":             {Step{Target: 100, Actual: 100, Successes: 1000, P99: 50 * ms}, Acceptable},
-		"still acceptable":            {Step{Target: 100, Actual: 100, Successes: 1000, P99: 150*ms - 1}, Acceptable},
-		"just degraded":               {Step{Target: 100, Actual: 100, Successes: 1000, P99: 150 * ms}, Degraded},
-		"one percent fails":           {Step{Target: 100, Actual: 99, Successes: 990, Failures: 10, P99: 1 * ms}, Excellent},
-		"more than one percent fails": {Step{Target: 100, Actual: 99, Successes: 989, Failures: 11, P99: 1 * ms}, Breaking},
-		"95 % of the target":          {Step{Target: 100, Actual: 95, Successes: 1000, P99: 60 * ms}, Acceptable},
-		"less than 95 %":              {Step{Target: 100, Actual: 94.9, Successes: 1000, P99: 1 * ms}, Breaking},
-		"nothing succeeds":            {Step{Target: 100, Failures: 1000}, Breaking},
-		"nothing at all":              {Step{Target: 100}, Breaking},
-		"the driver is late":          {Step{Target: 100, Failures: 1000, P99: 900 * ms, Late: 500 * ms}, Inconclusive},
-		"late, and refused":           {Step{Target: 100, Failures: 1000, Refused: 11, P99: 900 * ms, Late: 500 * ms}, Breaking},
-		"late, and the service slow":  {Step{Target: 100, Failures: 1000, P99: 900 * ms, Late: 400 * ms}, Breaking},
-		"late, and still excellent":   {Step{Target: 100, Actual: 100, Successes: 1000, P99: 9 * ms, Late: 8 * ms}, Excellent},
-		"interrupted":                 {Step{Target: 100, Failures: 1000, Interrupted: true}, Interrupted},
+		"fast":                        {step(100, 1000, 0, 1*ms, 0, ""), Excellent},
+		"just excellent":              {step(100, 1000, 0, 10*ms-1, 0, ""), Excellent},
+		"just good":                   {step(100, 1000, 0, 10*ms, 0, ""), Good},
+		"just acceptable":             {step(100, 1000, 0, 150*ms-1, 0, ""), Acceptable},
+		"just degraded":               {step(100, 1000, 0, 150*ms, 0, ""), Degraded},
+		"one percent fails":           {step(99, 990, 10, 1*ms, 0, "Unavailable"), Excellent},
+		"more than one percent fails": {step(99, 989, 11, 1*ms, 0, "Unavailable"), Breaking},
+		"95 % of the target":          {step(95, 1000, 0, 60*ms, 0, ""), Acceptable},
+		"less than 95 %":              {step(94.9, 1000, 0, 1*ms, 0, ""), Breaking},
+		"nothing at all":              {step(0, 0, 0, 0, 0, ""), Breaking},
+		"the driver is late":          {step(0, 0, 1000, 900*ms, 500*ms, load.TooLate), Inconclusive},
+		"late, and refused":           {step(0, 0, 1000, 900*ms, 500*ms, "Unavailable"), Breaking},
+		"late, and the service slow":  {step(0, 0, 1000, 900*ms, 400*ms, load.NotSent), Breaking},
+		"late, and still excellent":   {step(100, 1000, 0, 9*ms, 8*ms, ""), Excellent},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.step.Verdict()) })
+		require.Equal(t, c.want, c.step.Verdict, name)
 	}
+	require.Equal(t, "1.10 % of the requests failed, more than 1 %", step(90, 989, 11, 0, 0, "").Why)
+	require.Equal(t, "the actual rate was 90.0 % of the target, less than 95 %", step(90, 900, 0, 0, 0, "").Why)
 }
 
-func TestWhy(t *testing.T) {
-	require.Equal(t, "1.10 % of the requests failed, more than 1 %", Step{Target: 100, Actual: 90, Successes: 989, Failures: 11}.Why())
-	require.Equal(t, "the actual rate was 90.0 % of the target, less than 95 %", Step{Target: 100, Actual: 90, Successes: 900}.Why())
-	require.Empty(t, Step{Target: 100, Actual: 100, Successes: 1000}.Why())
-}
-
-// held and broke are steps of which the target alone matters.
-func held(target int) Step  { return Step{Target: target, Actual: float64(target), Successes: 1} }
-func broke(target int) Step { return Step{Target: target, Failures: 1} }
-func late(target int) Step {
-	return Step{Target: target, Failures: 1, P99: time.Second, Late: time.Second}
-}
+// held, broke and late are steps of which the target and the verdict alone matter.
+func held(target int) Step  { return Step{Target: target, Verdict: Good} }
+func broke(target int) Step { return Step{Target: target, Verdict: Breaking} }
+func late(target int) Step  { return Step{Target: target, Verdict: Inconclusive} }
+func cut(target int) Step   { return Step{Target: target, Verdict: Interrupted} }
 
 // TestPlanEndsWhereTheDriverEnds: no further steps, and no gap is halved for ever.
 func TestPlanEndsWhereTheDriverEnds(t *testing.T) {
@@ -62,11 +65,11 @@ func TestPlanEndsWhereTheDriverEnds(t *testing.T) {
 	require.Equal(t, 15, rate)
 	_, more = plan.Next([]Step{held(10), broke(20), late(15)})
 	require.False(t, more)
+	_, more = plan.Next([]Step{cut(10)})
+	require.False(t, more)
 }
 
 func TestSummarize(t *testing.T) {
-	cut := held(40)
-	cut.Interrupted = true
 	for name, c := range map[string]struct {
 		steps []Step
 		want  Summary
@@ -83,7 +86,7 @@ func TestSummarize(t *testing.T) {
 		"the first and the last are inconclusive": {[]Step{late(10), held(20), late(30), late(40)},
 			Summary{Recommended: 16, Limit: 20, Inconclusive: 30}},
 		"a low one is inconclusive, a high one breaks": {[]Step{late(10), held(20), broke(30)}, Summary{Recommended: 16, Limit: 20, Breaking: 30}},
-		"the last is interrupted":                      {[]Step{held(10), held(30), cut}, Summary{Recommended: 24, Limit: 30}},
+		"the last is interrupted":                      {[]Step{held(10), held(30), cut(40)}, Summary{Recommended: 24, Limit: 30}},
 		"rounds":                                       {[]Step{held(12_501)}, Summary{Recommended: 10_001, Limit: 12_501}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, Summarize(c.steps)) })
@@ -127,11 +130,4 @@ func TestPlan(t *testing.T) {
 			require.Equal(t, c.want, rates)
 		})
 	}
-}
-
-func TestPlanEndsWithAnInterruption(t *testing.T) {
-	cut := held(10)
-	cut.Interrupted = true
-	_, more := Plan{From: 10, To: 30, Step: 10, Max: 30}.Next([]Step{cut})
-	require.False(t, more)
 }

@@ -1,3 +1,0 @@
-// Package report turns the results of a ladder into a table, a page with plots, and
-// JSON.
-package report
