@@ -317,7 +317,7 @@ func TestRunLazy(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, check("user=42"))
 	require.Equal(t, http.StatusServiceUnavailable, check("purchase=1"))
-	require.Equal(t, 1, strings.Count(r.log.String(), "limits are decided without Redis"), "one line for all")
+	require.Equal(t, 1, strings.Count(r.log.String(), "limits are not enforced"), "one line for all")
 	code, _ := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 

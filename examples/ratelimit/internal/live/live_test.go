@@ -19,6 +19,8 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
+const start = 1_795_000_000
+
 // A service is metrics that change each time they are looked at, as if a second had passed.
 type service struct {
 	registry  *prometheus.Registry
@@ -28,6 +30,7 @@ type service struct {
 	replies   *prometheus.CounterVec
 	dials     *prometheus.CounterVec
 	answers   *prometheus.CounterVec
+	redirects *prometheus.CounterVec
 	pools     map[string]*prometheus.GaugeVec
 
 	mu   sync.Mutex // guards what follows
@@ -35,7 +38,7 @@ type service struct {
 }
 
 func newService() *service {
-	s := &service{registry: prometheus.NewRegistry(), pools: make(map[string]*prometheus.GaugeVec), time: time.Unix(1_795_000_000, 0)}
+	s := &service{registry: prometheus.NewRegistry(), pools: make(map[string]*prometheus.GaugeVec), time: time.Unix(start, 0)}
 	counter := func(name string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name}, labels)
 		s.registry.MustRegister(c)
@@ -46,6 +49,7 @@ func newService() *service {
 	s.replies = counter("redislanes_error_replies_total", "node", "code")
 	s.answers = counter("ratelimit_requests_total", "method", "code")
 	s.dials = counter("redislanes_dials_total", "node", "result")
+	s.redirects = counter("redislanes_redirects_total", "kind")
 	counter("some_other_total", "x").WithLabelValues("y").Inc()
 	s.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "redislanes_limit_duration_seconds", Buckets: []float64{0.001, 0.01, 0.1}})
 	s.registry.MustRegister(s.took)
@@ -63,7 +67,8 @@ func newService() *service {
 	return s
 }
 
-// now lets a second pass with 900 decisions, whose rate varies.
+// now lets a second pass with 1,000 decisions, of which 100 are made without Redis. In the fifth second a node
+// goes down, and in the eighth slots move.
 func (s *service) now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,6 +77,14 @@ func (s *service) now() time.Time {
 	s.decisions.WithLabelValues("a", "allowed").Add(700 + wave)
 	s.decisions.WithLabelValues("b", "allowed").Add(100)
 	s.decisions.WithLabelValues("a", "denied").Add(100)
+	s.decisions.WithLabelValues("a", "failed_open").Add(100)
+	switch s.time.Unix() - start {
+	case 5:
+		s.pools["redislanes_pool_down"].WithLabelValues("10.0.0.3:6379", "primary").Set(1)
+	case 8:
+		s.redirects.WithLabelValues("moved").Add(3)
+		s.redirects.WithLabelValues("ask").Add(9)
+	}
 	s.hits.WithLabelValues("a", "counted").Add(800)
 	s.hits.WithLabelValues("a", "leased").Add(300 - wave)
 	s.hits.WithLabelValues("a", "returned").Add(20)
@@ -108,13 +121,18 @@ func TestData(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 	require.InDelta(t, 1_795_000_001, got.Time, 0.01)
 	require.InDelta(t, 100, got.Decisions["denied"], 1e-9)
-	require.Len(t, got.Decisions, 2, "limits are added up")
+	require.Len(t, got.Decisions, 3, "limits are added up")
 	require.Equal(t, map[string]float64{"reply OOM": 3, "failed dials": 1, "answer 503": 2, "answer Unavailable": 2}, got.Errors)
 	require.InDelta(t, 20, got.Hits["returned"], 1e-9)
 	require.Equal(t, []Bucket{{0.001, 99}, {0.01, 100}, {0.1, 100}, {0, 100}}, got.Latency)
 	require.Len(t, got.Pools, 3)
 	require.Equal(t, Pool{"10.0.0.1:6379", "primary", 4, 4, 2, 0, 0.25, "up"}, *got.Pools[0])
 	require.Equal(t, "down", got.Pools[1].State)
+	s.redirects.WithLabelValues("moved").Add(3)
+	s.redirects.WithLabelValues("ask").Add(9)
+	w = get(t, handler(s.registry, func() time.Time { return s.time }), "/live/data")
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.InDelta(t, 3, got.Moved, 1e-9)
 }
 
 var elsewhere = regexp.MustCompile(`(?:src|href|url|fetch|import)\s*[=(]\s*["']?(?:https?:)?//`)

@@ -19,6 +19,7 @@ type Snapshot struct {
 	Latency   []Bucket           `json:"latency"`
 	Pools     []*Pool            `json:"pools"`
 	Errors    map[string]float64 `json:"errors"`
+	Moved     float64            `json:"moved"` // MOVED redirects: slots have another node
 }
 
 // A Bucket is how many decisions took no longer.
@@ -51,6 +52,10 @@ func snapshotOf(families []*dto.MetricFamily, now time.Time) Snapshot {
 			counts(s.Hits).add(f, "hits", "")
 		case "redislanes_limit_duration_seconds":
 			s.Latency = buckets(f)
+		case "redislanes_redirects_total":
+			moved := counts{}
+			moved.addOnly(f, "kind", "moved", "moved")
+			s.Moved = moved["moved"]
 		case "redislanes_error_replies_total":
 			counts(s.Errors).add(f, "code", "reply ")
 		case "redislanes_dials_total":

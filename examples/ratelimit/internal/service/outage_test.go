@@ -44,9 +44,9 @@ func canceled(t *testing.T) limit.Decision {
 	return d
 }
 
-// TestOutageIsLoggedOnce: there is one line at the beginning and one at the end, however
-// many requests there are in between.
-func TestOutageIsLoggedOnce(t *testing.T) {
+// TestOutageIsLogged: there is a line at the beginning, one each minute and one at the end, however many
+// requests there are in between. They say what becomes of requests, and the main cause.
+func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -59,25 +59,33 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 			return strings.TrimSpace(line)
 		}
 		redis := limit.Decision{Allowed: true}
-		open := limit.Decision{Allowed: true, Err: errors.New("node 10.0.0.1:6379 is down")}
-		closed := limit.Decision{Err: errors.New("another")}
+		open := limit.Decision{Allowed: true, Err: errors.New("node a is down")}
+		closed := limit.Decision{Err: errors.New("node b is down")}
 		gone := canceled(t)
 
 		require.Empty(t, decide(redis))
 		require.Empty(t, decide(gone), "the client has gone, and not Redis")
 		for range 2 { // outages
-			require.Equal(t, `WARN msg="limits are decided without Redis, as their rules say" limits=1 error="node 10.0.0.1:6379 is down"`, decide(open))
-			for range 31 {
-				time.Sleep(100 * time.Millisecond)
-				require.Empty(t, decide(closed))
+			require.Equal(t, `WARN msg="limits are not enforced: Redis cannot decide, and requests pass" cause="node a is down"`, decide(open))
+			for range 59 {
+				time.Sleep(time.Second)
+				require.Empty(t, decide(open))
 				require.Empty(t, decide(redis), "by another node")
+				require.Empty(t, decide(redis))
+				require.Empty(t, decide(gone))
 			}
+			require.Empty(t, decide(closed))
+			time.Sleep(time.Second)
+			require.Equal(t, `WARN msg="limits are not enforced: Redis cannot decide, some requests pass, and limits that fail closed deny others" `+
+				`cause="node a is down" share=34.1% passed=60 denied=1 for=1m0s`, decide(open))
+			time.Sleep(time.Minute)
+			require.Equal(t, `WARN msg="requests are denied: Redis cannot decide limits that fail closed" cause="node b is down" share=100% passed=0 denied=1 for=2m0s`, decide(closed))
 			time.Sleep(10 * time.Second)
 			require.Empty(t, decide(limit.Decision{Near: true}), "Redis was not asked")
 			require.Empty(t, decide(gone))
-			require.Equal(t, `INFO msg="Redis decides all limits again" limits=32 for=3.1s`, decide(redis))
+			require.Equal(t, `INFO msg="Redis decides all limits again" limits=63 for=2m0s`, decide(redis))
 			require.Empty(t, decide(redis))
 		}
-		require.Equal(t, 2+2*67, next.decided, "all are passed on")
+		require.Equal(t, 2+2*(1+4*59+1+1+1+4), next.decided, "all are passed on")
 	})
 }

@@ -44,8 +44,40 @@ class Chart {
 			axes: [{...axis, space: 90, values: (_, ticks) => ticks.map(clock)}, {...axis, size: 56, values: (_, ticks) => ticks.map(short)}],
 			scales: {y: {range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
 			cursor: {points: {size: 6}},
+			hooks: {draw: [plot => marks.forEach((mark, i) => drawMark(plot, mark, i))]},
 		}, this.data(), this.box)
 	}
+}
+
+// marks are what has happened to the cluster: times, texts, and whether it is bad.
+const marks = []
+
+// Texts of marks one after the other are at different heights.
+function drawMark(plot, {time, text, bad}, i) {
+	const {ctx, bbox} = plot, x = plot.valToPos(time, "x", true)
+	if (x < bbox.left || x > bbox.left + bbox.width) return
+	ctx.save()
+	ctx.strokeStyle = ctx.fillStyle = css(bad ? "--bad" : "--quiet")
+	ctx.setLineDash([4, 4])
+	ctx.beginPath()
+	ctx.moveTo(x, bbox.top)
+	ctx.lineTo(x, bbox.top + bbox.height)
+	ctx.stroke()
+	ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`
+	ctx.textAlign = x > bbox.left + bbox.width / 2 ? "right" : "left"
+	ctx.fillText(` ${text} `, x, bbox.top + (12 + 14 * (i % 3)) * devicePixelRatio)
+	ctx.restore()
+}
+
+// mark notes nodes that went down or came back, and slots that moved.
+function mark(now, before) {
+	const was = new Map(before.pools.map(p => [p.node + p.role, p.state]))
+	for (const p of now.pools) {
+		const state = was.get(p.node + p.role)
+		if (state && state !== p.state) marks.push({time: now.time, text: `${p.node} ${p.state}`, bad: p.state === "down"})
+	}
+	if (now.moved > before.moved && marks.at(-1)?.text !== "slots moved") marks.push({time: now.time, text: "slots moved"})
+	marks.splice(0, marks.length - 20)
 }
 
 const clock = seconds => new Date(seconds * 1000).toLocaleTimeString([], {hour12: false})
@@ -89,15 +121,18 @@ function draw(now, before) {
 	const decisions = rates(now.decisions, before.decisions, seconds)
 	const errors = rates(now.errors, before.errors, seconds)
 	const p99 = percentile(now.latency ?? [], before.latency ?? [], 0.99)
+	mark(now, before)
 	charts.decisions.push(now.time, decisions)
 	charts.latency.push(now.time, {P50: percentile(now.latency ?? [], before.latency ?? [], 0.5), P99: p99})
 	charts.flight.push(now.time, Object.fromEntries(now.pools.map(p => [`${p.node} ${p.role}`, p.in_flight])))
 	charts.hits.push(now.time, rates(now.hits, before.hits, seconds))
 	charts.errors.push(now.time, errors)
 	const all = sum(decisions)
-	const denied = sum(Object.fromEntries(Object.entries(decisions).filter(([outcome]) => outcome.startsWith("denied"))))
+	const share = of => all > 0 ? short(100 * sum(Object.fromEntries(Object.entries(decisions).filter(([outcome]) => outcome.startsWith(of)))) / all) + " %" : "–"
 	el("rate").textContent = short(all)
-	el("denied").textContent = all > 0 ? short(100 * denied / all) + " %" : "–"
+	el("denied").textContent = share("denied")
+	el("without").textContent = share("failed")
+	el("without").className = ["0 %", "–"].includes(share("failed")) ? "" : "bad"
 	el("p99").textContent = p99 == null ? "–" : short(p99) + " ms"
 	el("failing").textContent = short(sum(errors))
 }
