@@ -19,50 +19,38 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// Config is the settings of a [Client]. The zero value works: laned pools,
-// plain TCP, no password.
+// Config is the settings of a [Client]. The zero value works: laned pools, plain TCP, no password.
 type Config struct {
-	// Pool is the kind and size of the pool for each node: pool.Fixed,
-	// pool.Adaptive or pool.Laned. Default pool.Laned{}, which has 4 lanes to each
-	// node. The Size of a Fixed and the Max of an Adaptive are 50 by default, and 10
-	// if New finds a server without cluster mode.
+	// Pool is the kind and size of the pool for each node: pool.Fixed, pool.Adaptive or pool.Laned.
+	// Default pool.Laned{}, which has 4 lanes to each node.
 	Pool pool.Config
 
 	// Dialer makes the connections.
 	Dialer lanes.Dialer
 
-	// RefreshEvery is how often the map of the slots is fetched even if
-	// nothing hints at a change, over connections that are open. Default 15 s,
-	// at least 50 ms; negative for never.
+	// RefreshEvery is how often the map of the slots is fetched even if nothing hints at a change.
+	// Default 15 s, at least 50 ms; negative for never.
 	RefreshEvery time.Duration
 
-	// RetryWindow is how long, from a command's own first failure on, the client retries it if it did
-	// not run, with backoff and full jitter and within the context. These are commands
+	// RetryWindow is how long the client retries a command that did not run, from the command's own
+	// first failure on. Default 1 s, at least 1 ms. Negative: one try. [WhileContextLasts]: no end.
+	// A context that ends earlier ends the retries. These commands are retried:
 	//
-	//   - that were not sent, except after [redislanes.ErrExhausted] and after a final refusal of
-	//     the handshake ([redislanes.HandshakeError]),
-	//   - that the server refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN,
-	//     READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover,
-	//   - that have followed eight MOVED and ASK in a row and are redirected once more,
-	//   - for a node that refuses what Dialer.Credentials has returned,
-	//   - for a slot that no node serves.
+	//   - not sent, except after [redislanes.ErrExhausted] and a final [redislanes.HandshakeError]
+	//   - refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS, BUSY,
+	//     UNBLOCKED by a failover
+	//   - redirected once more after eight MOVED and ASK in a row
+	//   - for a node that refuses what Dialer.Credentials has returned
+	//   - for a slot that no node serves
 	//
 	// When a node has been down, or a node or a slot has refused commands, for longer than
-	// RetryWindow, each call tries once and fails at once, until a command succeeds there. Only a write
-	// that succeeds ends READONLY and NOREPLICAS. A refusal is forgotten if no command has met it for 10 s.
-	// TRYAGAIN and redirects are about one command, and other calls do not count for them.
-	//
-	// Default 1 s, at least 1 ms. Most graceful failovers end within 1 s. After a crash a
-	// failover takes longer than the servers' cluster-node-timeout. [WhileContextLasts] lets
-	// calls wait for as long as their contexts; a negative value means no retries.
+	// RetryWindow, each call tries once, until a command succeeds there (docs/errors.md).
 	RetryWindow time.Duration
 
 	// Slow is the names of the commands that are slow, in upper or lower case. Default
 	// [SlowCommands]; some of them are slow only with many keys. A laned pool with lanes for slow
-	// commands (pool.Laned.SlowLanes) keeps them from delaying others. Nothing else depends on it.
-	//
-	// Scripts are slow by default. A service whose scripts are short gives a list without EVAL and
-	// EVALSHA.
+	// commands (pool.Laned.SlowLanes) keeps them from delaying others. Scripts are slow by default:
+	// if those of a service are short, give a list without EVAL and EVALSHA.
 	Slow []string
 
 	// AddrMap, if not nil, translates each address (host:port) that a server
@@ -71,38 +59,26 @@ type Config struct {
 	// is. A node for which it returns "" is not used.
 	AddrMap func(addr string) string
 
-	// Near, if not nil, reports whether the node at an address (host:port, as AddrMap has translated it)
-	// is near this program. Reads from replicas ([Client.DoSecondary], pipeline.Config.Replicas) go to
-	// replicas of the slot that are near first, then to others, then to the primary. Nothing else
-	// depends on it. The zone is the availability zone that the servers tell in CLUSTER SLOTS, or "":
-	// Valkey 9.1 tells it, if its nodes have the setting availability-zone; Valkey 8.1 does not.
-	// Near is called for each node when a map of the slots has been fetched, must return soon and be
-	// safe for concurrent use. Default: all replicas of a slot are equal.
+	// Near, if not nil, reports whether the node at an address (host:port, after AddrMap) is near this
+	// program. Reads from replicas ([Client.DoSecondary], pipeline.Config.Replicas) go to near ones
+	// first, then to others, then to the primary. The zone is the availability zone that the servers
+	// tell in CLUSTER SLOTS, as Valkey 9.1 does with the setting availability-zone, or "". Near is
+	// called for each node of a new map. It must return soon and be safe for concurrent use.
 	Near func(addr, zone string) bool
 
 	// Sentinel, if it is not empty, is the name by which Sentinels know the primary, such as "mymaster".
-	// New is given their addresses. A failover changes the map as in a cluster: within RetryWindow,
-	// commands that did not run are sent again to the new primary.
-	//
-	// The client asks more than half of the Sentinels, or all that answer, and uses the primary with
-	// the greatest config epoch. A primary that was not in use has to reply to ROLE that it is one.
-	// DoSecondary reads from the replicas that the Sentinels do not report as down. AddrMap translates
-	// the addresses of primaries, replicas and Sentinels.
+	// New is given their addresses. A failover changes the map as in a cluster. DoSecondary reads from
+	// the replicas that the Sentinels do not report as down. AddrMap translates all addresses.
 	Sentinel string
 
 	// SentinelDialer makes the connections to the Sentinels. It has nothing from Dialer, which is for
 	// the servers: neither its password nor its TLS.
 	SentinelDialer lanes.Dialer
 
-	// Standalone says that the addresses are those of servers without cluster mode, or of
-	// proxies. The client sends them no CLUSTER, READONLY or ROLE. It is for users
-	// that may not send these commands, and for proxies that hang up on unknown commands (see
-	// also Dialer.NoSetInfo). The first address that answers is used. A server without
-	// cluster mode that allows CLUSTER is recognized without this setting. MOVED is followed
-	// nevertheless: a Redis Cluster that may not be asked for its slots can be used.
-	//
-	// A proxy makes up errors after a command may have run. They are the replies of their commands,
-	// which are not sent again.
+	// Standalone sends everything to the first address that answers, and no CLUSTER, READONLY or
+	// ROLE. Default false. It is for users that may not send these commands, and for proxies that
+	// hang up on unknown commands (see also Dialer.NoSetInfo). A single server that allows CLUSTER
+	// does not need it. MOVED is followed, so a Redis Cluster can be used that way, too.
 	Standalone bool
 
 	// Lazy lets New return before a server has answered. Until then, calls fail at once with

@@ -18,6 +18,18 @@ import (
 	"github.com/redislanes/redislanes/internal/engine"
 )
 
+// TestStartWithAnEndedContext: the error blames the context and not a server.
+func TestStartWithAnEndedContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := cluster.Config{}.New(ctx, []string{"127.0.0.1:1"})
+	require.EqualError(t, err, "cluster: New: the context had ended before New was called: context canceled")
+	client, err := cluster.Config{Lazy: true}.New(ctx, []string{"127.0.0.1:1"})
+	require.NoError(t, err)
+	require.NoError(t, client.Close())
+}
+
 // TestAddressesWithPasswords: what is no host:port may hold a password.
 func TestAddressesWithPasswords(t *testing.T) {
 	t.Parallel()

@@ -26,10 +26,8 @@ type Dialer struct {
 	//
 	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client
 	// calls it again. New does so until its context ends. Commands are retried within
-	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final.
-	//
-	// A server may cut a connection when its token ends. Set MaxAge in pool.Options to less than a
-	// token lasts: connections are then replaced in time.
+	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final. For tokens
+	// that end, also set MaxAge in pool.Options.
 	Credentials func(ctx context.Context) (username, password string, err error)
 
 	// TLS, if not nil, is used for every connection. An empty ServerName is
@@ -40,9 +38,8 @@ type Dialer struct {
 	// which radix's types decode as they do with radix's own connections.
 	Protocol int
 
-	// Database is the number of the database that each connection selects. A Redis
+	// Database is the number of the database that each connection selects. Default 0. A Redis
 	// Cluster has only 0 and refuses others (Valkey has more from version 9 on).
-	// Default 0.
 	Database int
 
 	// ClientName is set with CLIENT SETNAME unless it is empty.

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,6 +152,7 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 	ctx := within(t, 10*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "canary")))
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", "l", "canary", "b")))
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "MSET", "{k}large", strings.Repeat("9", 20), "{k}long", strings.Repeat("x", 200))))
 
 	both := radix.NewPipeline()
 	both.Append(radix.Cmd(new(int), "STRLEN", "k"))
@@ -169,16 +171,20 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		err  error
 		want string
 	}{
-		"Do":             {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
-		"radix.Pipeline": {client.Do(ctx, both), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"Do":             {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int: the text is no such number"},
+		"radix.Pipeline": {client.Do(ctx, both), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int: the text is no such number"},
 		"a dedicated connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(new(int), "GET", "k"))
-		})), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
-		"Append": {appended.Do(ctx), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},
+		})), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int: the text is no such number"},
+		"Append": {appended.Do(ctx), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8: the text is no such number"},
 		"Into": {reply(func(r pipeline.Reply) error { return r.Into(new([]int)) }, "LRANGE", "l", "0", "-1"),
 			"redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *[]int"},
-		"Int":  {reply(toInt, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into int64"},
-		"Text": {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into []byte"},
+		"Int":              {reply(toInt, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into int64: the text is no such number"},
+		"out of range":     {reply(toInt, "GET", "{k}large"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into int64: the number is out of range"},
+		"out of its range": {reply(func(r pipeline.Reply) error { return r.Into(new(int8)) }, "STRLEN", "{k}long"), "redislanes: STRLEN" + at + "the reply, an integer, cannot be decoded into *int8: the number is out of range"},
+		"no pointer":       {client.Do(ctx, radix.Cmd(0, "STRLEN", "k")), "redislanes: STRLEN" + at + "the reply, an integer, cannot be decoded into int, which is no pointer"},
+		"Into no pointer":  {reply(func(r pipeline.Reply) error { return r.Into([]string{}) }, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into []string, which is no pointer"},
+		"Text":             {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into []byte"},
 	} {
 		require.EqualError(t, c.err, c.want, name)
 		var failed *redislanes.Error

@@ -36,23 +36,22 @@ type Options struct {
 	// connection that another one uses.
 	MaxWaiters int
 
-	// SuspectAfter is how long the server may be silent while replies are due, or while callers wait
-	// for a dial with no connection left. Then the pool asks it over a new connection, and by a PING on
-	// idle ones. Without an answer in as long again the server is suspect. Batches, including those
-	// that wait, fail with redislanes.ErrDown at once. Batches in flight stay. Any byte or answer ends the
-	// suspicion, but for bytes on lanes for slow commands. A server that answers is asked again when the
-	// silence is twice as long. If eight usual reply times are longer than SuspectAfter, they count in its
-	// place. Default 0.5 s, or StallTimeout if that is less; at least 10 ms.
+	// SuspectAfter is how long the server may be silent before the pool asks it over a new connection,
+	// and by a PING on idle ones. Default 0.5 s, or StallTimeout if that is less; at least 10 ms. If
+	// eight usual reply times are longer, they count in its place. Without an answer in as long again
+	// the server is suspect: batches, including those that wait, fail with redislanes.ErrDown at once,
+	// and those in flight stay. Any byte or answer ends that, but for bytes on lanes for slow commands.
+	// A server that answers is asked again when the silence is twice as long.
 	//
-	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
-	// when its own timeout has passed. Two kinds of commands end only with their contexts: those
-	// that block without a timeout, and on a dedicated connection those that the client does not
+	// A silence begins when a reply is due, or when callers wait for a dial with no connection left. The
+	// reply to a command that blocks, such as BLPOP, is due when its own timeout has passed. It never
+	// is if there is no timeout, nor on a dedicated connection for a command that the client does not
 	// know.
 	SuspectAfter time.Duration
 
-	// StallTimeout is how long a suspect server may be silent. Then the pool closes the connections,
-	// except dedicated ones on which no reply is due, and batches fail with redislanes.ErrDown until
-	// the server answers again. Default 3 s, at least SuspectAfter.
+	// StallTimeout is how long a suspect server may be silent before the pool closes its connections.
+	// Default 3 s, at least SuspectAfter. Dedicated connections on which no reply is due stay open.
+	// Batches fail with redislanes.ErrDown until the server answers again.
 	//
 	// It is also how long a connection may be slow while the others are not. A connection is slow if
 	// its usual reply time, or the age of its oldest batch, is more than four times the reply time
@@ -65,12 +64,11 @@ type Options struct {
 	// more, is closed although the server answers on others.
 	StallTimeout time.Duration
 
-	// A connection gets no more batches once it is MaxAge old, minus a random time of up to a
-	// tenth. The pool closes it when nothing is in flight on it, or when its user has returned
-	// it. No command gets an unknown outcome by that. One connection
-	// leaves at a time, and none while the server cannot be dialled. Use it
-	// for servers and balancers that cut old connections, and for certificates, passwords and
-	// tokens that change. Default 0, which means no limit; at least 1 s.
+	// MaxAge is when a connection gets no more batches, less a random time of up to a tenth. Default 0,
+	// which means never; at least 1 s. The pool closes it when nothing is in flight on it, or when its
+	// user has returned it, so no outcome becomes unknown. One connection leaves at a time, and none
+	// while the server cannot be dialled. Use it for servers and balancers that cut old connections,
+	// and for certificates, passwords and tokens that change.
 	MaxAge time.Duration
 }
 

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -118,7 +117,7 @@ func nthReply(replies []byte, i int) []byte {
 
 // receiverType returns the type that the i-th reply is decoded into.
 func receiverType(into any, i int) string {
-	name := fmt.Sprintf("%T", into)
+	name := described(reflect.TypeOf(into))
 	v := structOf(reflect.ValueOf(into))
 	if entries := v.field("mm"); entries.Kind() == reflect.Slice && i < entries.Len() {
 		name, v = "what a radix.Pipeline holds", structOf(structure{entries.Index(i)}.field("unmarshalInto"))
@@ -127,9 +126,17 @@ func receiverType(into any, i int) string {
 		if receiver.IsNil() {
 			return "nothing"
 		}
-		return receiver.Elem().Type().String()
+		return described(receiver.Elem().Type())
 	}
 	return name
+}
+
+// described says of a type that has no method to decode with if it should be a pointer.
+func described(receiver reflect.Type) string {
+	if receiver.Kind() != reflect.Pointer && receiver.NumMethod() == 0 {
+		return receiver.String() + ", which is no pointer"
+	}
+	return receiver.String()
 }
 
 // failedIn returns the first command of a radix.Pipeline that has failed, which the

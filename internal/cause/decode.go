@@ -1,8 +1,12 @@
 package cause
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/redislanes/redislanes"
 )
@@ -17,12 +21,21 @@ type DecodeError struct {
 }
 
 func (e *DecodeError) Error() string {
-	what := ""
+	what, why := "", ""
 	if name := kinds[e.Kind]; name != "" {
 		what = ", " + name + ","
 	}
-	return fmt.Sprintf("redislanes: the reply%s cannot be decoded into %s", what, e.Into)
+	switch {
+	case errors.Is(e.Cause, strconv.ErrRange):
+		why = ": the number is out of range"
+	case number.MatchString(e.Into) && strings.IndexByte("+$=", e.Kind) >= 0:
+		why = ": the text is no such number"
+	}
+	return fmt.Sprintf("redislanes: the reply%s cannot be decoded into %s%s", what, e.Into, why)
 }
+
+// number is the types of numbers, and pointers to them.
+var number = regexp.MustCompile(`^\**(int|uint|float)\d*$`)
 
 var kinds = map[byte]string{
 	'+': "a string", '$': "a string", '=': "a string", ':': "an integer", ',': "a number", '(': "a big number",

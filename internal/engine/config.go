@@ -68,6 +68,9 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	if ctx == nil {
 		return nil, errors.New("cluster: New: the context is nil, pass one such as context.Background()")
 	}
+	if ctx.Err() != nil && !c.Lazy {
+		return nil, fmt.Errorf("cluster: New: the context had ended before New was called: %w", ctx.Err())
+	}
 	addrs = slices.Clone(addrs)
 	for i := range addrs {
 		addrs[i] = strings.TrimSpace(addrs[i])

@@ -79,7 +79,10 @@ func Int(reply []byte) (int64, error) {
 	}
 	b := scalar(reply)
 	v, err := strconv.ParseInt(string(b), 10, 64)
-	if b == nil || err != nil {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, strconv.ErrRange
+	case b == nil || err != nil:
 		return 0, wrongType(reply, "an integer")
 	}
 	return v, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,8 +31,12 @@ func TestIntOfOtherReplies(t *testing.T) {
 		_, err := Int([]byte(reply))
 		assert.ErrorIs(t, err, ErrNull, "%q", reply)
 	}
+	for _, reply := range []string{":9223372036854775808\r\n", ":-9223372036854775809\r\n", "+9223372036854775808\r\n"} {
+		_, err := Int([]byte(reply))
+		assert.ErrorIs(t, err, strconv.ErrRange, "%q", reply)
+	}
 	for reply, kind := range map[string]byte{
-		":\r\n": ':', ":-\r\n": ':', ":1x\r\n": ':', ":9223372036854775808\r\n": ':', ":-9223372036854775809\r\n": ':',
+		":\r\n": ':', ":-\r\n": ':', ":1x\r\n": ':',
 		"$0\r\n\r\n": '$', "+OK\r\n": '+', "#t\r\n": '#', ",1.5\r\n": ',', "*1\r\n:1\r\n": '*', "-ERR 5\r\n": '-',
 		"%0\r\n": '%', "*0\r\n": '*', "": 0,
 	} {

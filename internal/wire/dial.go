@@ -150,7 +150,7 @@ func (d dialer) netDial(ctx context.Context, addr string) (conn net.Conn, err er
 }
 
 func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
-	defer guard.Catch("a callback of Dialer.TLS", &err)
+	defer guard.Catch("the handshake with Dialer.TLS", &err)
 	return conn.HandshakeContext(ctx)
 }
 

@@ -143,7 +143,11 @@ func (r *replyReader) failure(ctx context.Context, err error) error {
 	case errors.Is(err, resp.ErrProtocol):
 		return &redislanes.HandshakeError{Hint: hintOfStranger(r.chunk[:]), Cause: err}
 	case r.unread == nil:
-		return fmt.Errorf("handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), is going down, or something on the way cuts connections: %w", err)
+		wants := "TLS (set Dialer.TLS)"
+		if _, secure := r.conn.(*tls.Conn); secure {
+			wants = "a client certificate (set Dialer.TLS.Certificates)"
+		}
+		return fmt.Errorf("handshake: the server hung up without an answer: it wants %s, is going down, or something on the way cuts connections: %w", wants, err)
 	}
 	return fmt.Errorf("handshake: %w", err)
 }
@@ -219,6 +223,8 @@ func hint(e *redislanes.HandshakeError) string {
 	switch f, code := fate.Of([]byte(RefusalText(e))), refusalCode(e); {
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
+	case code == "WRONGPASS":
+		return "correct Dialer.Username and Dialer.Password, or what Dialer.Credentials returns"
 	case f == fate.NoPermission:
 		return "the ACL user lacks the permission"
 	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "cluster mode"):

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/rsa"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -100,6 +101,24 @@ func TestPasswordOfRealServer(t *testing.T) {
 		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0], Owner{})
 		require.ErrorContains(t, err, `"NOAUTH Authentication required."; set Dialer.Password`)
 		require.Regexp(t, "handshake: "+commands+": ", err.Error())
+	}
+}
+
+// TestServerWantsACertificate: the server hangs up on a client that has shown none, and a certificate whose
+// key is nil panics.
+func TestServerWantsACertificate(t *testing.T) {
+	server := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true})
+	_, port, err := net.SplitHostPort(server.Addrs()[0])
+	require.NoError(t, err)
+	config := server.TLSConfig()
+	panics := []tls.Certificate{{Certificate: config.Certificates[0].Certificate, PrivateKey: (*rsa.PrivateKey)(nil)}}
+	for want, certificates := range map[string][]tls.Certificate{
+		"it wants a client certificate (set Dialer.TLS.Certificates)": nil,
+		"the handshake with Dialer.TLS panicked":                      panics,
+	} {
+		config.Certificates = certificates
+		_, err := Dial(within(t, patience), lanes.Dialer{TLS: config}, "localhost:"+port)
+		require.ErrorContains(t, err, want)
 	}
 }
 

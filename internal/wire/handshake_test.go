@@ -100,7 +100,7 @@ func TestHandshakeRefusals(t *testing.T) {
 		reply, want string
 		d           lanes.Dialer
 	}{
-		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS …"`, lanes.Dialer{Password: password}},
+		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS …"; correct Dialer.Username and Dialer.Password, or what Dialer.Credentials returns`, lanes.Dialer{Password: password}},
 		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO …"`, lanes.Dialer{Protocol: 3}},
 		{"!7\r\nERR a\r\n\r\n", `handshake: HELLO: "ERR …"`, lanes.Dialer{Protocol: 3}},
 		{"-ERR max number of clients reached\r\n", `handshake: "ERR max number of clients reached"`, lanes.Dialer{Password: "max"}},
