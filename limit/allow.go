@@ -30,28 +30,30 @@ import (
 // fewer hits, never more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 	now := time.Now()
-	return l.allowAt(ctx, now, now, requests)
+	return l.allowAt(ctx, now, now, requests, nil)
 }
 
 // allowAt decides in the windows of now, which is not when the call began in tests
-// alone.
-func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request) Result {
+// alone. It fills in the parts of a Reservation, if there are any.
+func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request, parts []part) Result {
 	if !l.made() {
 		return refused(requests, errNotMade)
 	}
-	result := l.allowed(ctx, now, began, requests)
+	result := l.allowed(ctx, now, began, requests, parts)
 	if l.cfg.Observer != nil { // which Close does not wait for: it may call Close
 		l.show(time.Since(began), requests, result)
 	}
 	return result
 }
 
-func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []Request) Result {
+func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []Request, parts []part) Result {
 	if ctx == nil {
 		return refused(requests, errNilContext)
 	}
-	if len(requests) == 1 {
-		if result, ok := l.lent(&requests[0], now); ok {
+	var known *count
+	if len(requests) == 1 && parts == nil {
+		var result Result
+		if result, known = l.lent(&requests[0], now); result.Allowed {
 			return result
 		}
 	}
@@ -61,7 +63,7 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 	}
 	c := l.calls.Get().(*call)
 	defer l.done(c)
-	c.by, c.left = began.Add(l.cfg.Budget), false
+	c.by, c.left, c.known, c.parts = began.Add(l.cfg.Budget), false, known, parts
 	if c.one[0], c.each = (Decision{}), c.one[:]; len(requests) != 1 {
 		c.each = make([]Decision, len(requests))
 	}
@@ -79,35 +81,33 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 	}
 	if c.denied {
 		l.giveBack(ctx, c)
+	} else {
+		c.reserve()
 	}
 	return c.result()
 }
 
-// lent decides about a request by the lease of its key alone, which is what most calls on keys that are hit
-// often need. It reports false if the call has to look further. It does not enter the limiter, so that calls on
-// different keys share nothing that is written.
-func (l *Limiter) lent(r *Request, now time.Time) (result Result, ok bool) {
+// lent allows a request by the lease of its key alone, which is what most calls on keys that are hit
+// often need. If the lease does not, the call has to look further; n is the key's count, if it was looked up. It does
+// not enter the limiter, so that calls on different keys share nothing that is written.
+func (l *Limiter) lent(r *Request, now time.Time) (result Result, n *count) {
 	of, err := l.limitOf(r)
-	if err != nil || r.Look || r.Charge || !of.lends(r) {
-		return Result{}, false
+	if err != nil || r.Look || r.Charge || !of.leases {
+		return Result{}, nil
 	}
-	n := l.counts.known(of, r.Key, false)
-	if n == nil {
-		return Result{}, false
-	}
+	n = l.counts.of(of, r.Key)
 	a, refills := ask{limit: of, count: n, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}, false
 	n.mu.Lock()
 	if n.roll(a.window, now.Sub(l.counts.epoch)) && n.lease.Left() >= a.cost {
 		result.Quota = of.rule.Quota
-		result.from = of.number(a.window)
-		ok, refills = n.lend(l, &a, &result.Decision, now)
+		_, refills = n.lend(l, &a, &result.Decision, now)
 		result.warn(&of.rule)
 	}
 	n.mu.Unlock()
 	if refills {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
-	return result, ok
+	return result, n
 }
 
 // show tells the observer. It gets a copy of the requests, so that the caller's need

@@ -61,11 +61,11 @@ func (l *Limiter) giveBack(ctx context.Context, c *call) {
 		switch {
 		case a.local != nil:
 			l.local.give(a.local, &a.limit.rule, a.cost)
-		case a.kind != kindTake || !d.counted:
+		case a.kind != kindTake || !a.counted:
 		default:
 			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
 			if n := a.cost - c.toLease(a); n > 0 {
-				all = append(all, hit{kind: kindReturn, count: a.count, window: a.window, cost: n, from: d.began})
+				all = append(all, hit{kind: kindReturn, count: a.count, window: a.window, cost: n, from: a.began})
 			}
 		}
 	}

@@ -3,8 +3,10 @@ package limit
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/limit/internal/window"
 )
@@ -15,6 +17,8 @@ type call struct {
 	asks   []ask
 	each   []Decision
 	one    [1]Decision // each, if the call has one request
+	known  *count      // of the first request; nil: it was not looked up
+	parts  []part      // of a Reservation
 	denied bool        // by a limit that is not in the shadow
 	now    time.Time
 	costs  map[*count]int64 // by key, if the call has many requests
@@ -22,49 +26,54 @@ type call struct {
 
 // An ask is a request of a call.
 type ask struct {
-	limit  *Limit
-	count  *count
-	window window.Window
-	cost   int64
-	upTo   int64 // with what the call's earlier requests on this key cost; of a charge or a look, the cost
-	kind   kind
-	lends  bool          // a lease may decide
-	hit    int           // in the batch; -1: it asks nothing
-	last   bool          // an eighth or less of the limit is left
-	tokens lease.Stretch // tokens of a bucket that the lease has given
-	local  *localBucket  // that tokens were taken from
+	limit   *Limit
+	count   *count
+	window  window.Window
+	cost    int64
+	upTo    int64 // with what the call's earlier requests on this key cost; of a charge or a look, the cost
+	kind    kind
+	lends   bool          // a lease may decide
+	hit     int           // in the batch; -1: it asks nothing
+	last    bool          // an eighth or less of the limit is left
+	counted bool          // as far as is known
+	tokens  lease.Stretch // tokens of a bucket that the lease has given
+	began   bucket.Start  // where the tokens of a bucket begin that were taken
+	local   *localBucket  // that tokens were taken from
 }
 
 const none = -1
 
 // begin looks at the requests. It reports false if one is a mistake.
 func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool) {
-	c.now, c.denied, c.asks, c.hits = now, false, c.asks[:0], c.hits[:0]
-	right = true
+	c.now, c.denied, c.hits, right = now, false, c.hits[:0], true
+	c.asks = slices.Grow(c.asks, len(requests))[:len(requests)] // all zero
 	for i := range requests {
-		r, d := &requests[i], &c.each[i]
+		r, a, d := &requests[i], &c.asks[i], &c.each[i]
+		a.hit = none
 		of, err := l.limitOf(r)
 		if err != nil {
 			d.Err, d.Quota = err, of.Rule().Quota
 			d.mistake, c.denied, right = true, true, false // it must be seen
-			c.asks = append(c.asks, ask{hit: none})
 			continue
 		}
-		a := ask{limit: of, cost: r.cost(), kind: r.kind(), lends: of.lends(r), window: of.windowAt(l.servers.at(now)), hit: none}
-		d.Quota, d.from = of.rule.Quota, of.number(a.window)
-		c.look(l, &a, r.Key, d, len(requests) > fewRequests)
-		c.asks = append(c.asks, a)
+		a.limit, a.cost, a.kind, a.lends, a.window = of, r.cost(), r.kind(), c.lends(of), of.windowAt(l.servers.at(now))
+		d.Quota = of.rule.Quota
+		c.look(l, i, r.Key)
 	}
 	return right
 }
 
 // look finds the count of a request, and denies it if it can never be allowed, or if the server has said
 // lately that it does not fit.
-func (c *call) look(l *Limiter, a *ask, key string, d *Decision, many bool) {
-	n := l.countOf(a.limit, key, a.window, c.now)
+func (c *call) look(l *Limiter, i int, key string) {
+	a, d, n := &c.asks[i], &c.each[i], c.known
+	if c.known = nil; n == nil {
+		n = l.counts.of(a.limit, key)
+	}
+	n = n.lock(a.window, c.now.Sub(l.counts.epoch))
 	a.count, a.upTo = n, a.cost
 	if a.kind == kindTake {
-		a.upTo = c.upTo(a, many)
+		a.upTo = c.upTo(i)
 	}
 	if a.kind != kindCharge {
 		free := n.free(&n.word, a.window, c.now)
@@ -82,8 +91,9 @@ func (c *call) look(l *Limiter, a *ask, key string, d *Decision, many bool) {
 }
 
 // upTo returns the cost of a request with those of the call's earlier ones on its key.
-func (c *call) upTo(a *ask, many bool) int64 {
-	if many {
+func (c *call) upTo(i int) int64 {
+	a := &c.asks[i]
+	if len(c.asks) > fewRequests {
 		if c.costs == nil {
 			c.costs = make(map[*count]int64)
 		}
@@ -91,8 +101,8 @@ func (c *call) upTo(a *ask, many bool) int64 {
 		return c.costs[a.count]
 	}
 	sum := a.cost
-	for i := range c.asks {
-		if b := &c.asks[i]; b.count == a.count && b.kind == kindTake {
+	for j := range i {
+		if b := &c.asks[j]; b.count == a.count && b.kind == kindTake {
 			sum = plus(sum, b.cost)
 		}
 	}
@@ -195,9 +205,10 @@ func (l *Limiter) done(c *call) {
 	if c.left || cap(c.asks) > largeCall {
 		return
 	}
-	c.each, c.costs = nil, nil
+	c.each, c.costs, c.parts = nil, nil, nil
 	clear(c.asks)
 	clear(c.hits)
+	c.asks, c.hits = c.asks[:0], c.hits[:0]
 	clear(c.led)
 	c.led = c.led[:0]
 	l.calls.Put(c)

@@ -15,6 +15,7 @@ type count struct {
 	limit *Limit
 	key   string
 	hash  uint64
+	used  bool // lately; its shard's lock guards it
 
 	mu           sync.Mutex
 	number       int64  // of the window; the rest is about it

@@ -5,58 +5,78 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"github.com/redislanes/redislanes/limit/internal/window"
 )
 
 // counts is what a limiter knows of the keys that were used last.
 type counts struct {
-	epoch  time.Time // of the times of leases
-	seed   maphash.Seed
-	shards [nearShards]shard
+	epoch   time.Time // of the times of leases
+	seed    maphash.Seed
+	evicted func(*count)
+	shards  [nearShards]shard
 
 	mu     sync.Mutex
 	unsent []hit // refills that may wait
 }
 
+// A shard is some of the keys. Those that are used again stay, by the clock algorithm (second chance): to look a key up
+// moves nothing.
 type shard struct {
 	mu    sync.Mutex
-	known *simplelru.LRU[uint64, *count]
+	known map[uint64]*count
+	ring  []*count // the same
+	most  int      // so many at most
+	hand  int      // on the one that gives way next, unless it was used
 }
 
 func newCounts(keys int, evicted func(*count)) *counts {
-	s := &counts{epoch: time.Now(), seed: maphash.MakeSeed()}
+	s := &counts{epoch: time.Now(), seed: maphash.MakeSeed(), evicted: evicted}
 	for i := range s.shards {
-		of := &s.shards[i]
-		of.known, _ = simplelru.NewLRU(max(1, keys/nearShards), func(_ uint64, c *count) { evicted(c) }) // an error only for a size of 0
+		s.shards[i] = shard{known: make(map[uint64]*count), most: max(1, keys/nearShards)}
 	}
 	return s
 }
 
-// of returns the count of the limit's key. The memory has a bound: one with a long key is not remembered.
+// of returns the count of the limit's key. The memory has a bound: one with a long key is not remembered, nor one
+// with the hash of another.
 func (s *counts) of(limit *Limit, key string) *count {
-	if c := s.known(limit, key, len(key) <= longKey); c != nil {
-		return c
+	if len(key) > longKey {
+		return &count{limit: limit, key: key}
 	}
-	return &count{limit: limit, key: key}
-}
-
-// known returns the count of the limit's key. If it is not remembered, it is made with add, else nil.
-func (s *counts) known(limit *Limit, key string, add bool) *count {
 	hash := maphash.String(s.seed, key) ^ limit.salt
 	of := &s.shards[hash>>32%nearShards]
 	of.mu.Lock()
 	defer of.mu.Unlock()
-	c, ok := of.known.Get(hash)
-	if !ok && add {
+	c := of.known[hash]
+	switch {
+	case c == nil:
 		c = &count{limit: limit, key: key, hash: hash}
-		of.known.Add(hash, c)
-	}
-	if c == nil || c.limit != limit || c.key != key { // another one with this hash
-		return nil
+		if out := of.add(c); out != nil {
+			s.evicted(out)
+		}
+	case c.limit != limit || c.key != key:
+		return &count{limit: limit, key: key}
+	case !c.used:
+		c.used = true
 	}
 	return c
+}
+
+// add remembers a count, and returns the one that gives way, if the memory is full.
+func (s *shard) add(c *count) (out *count) {
+	s.known[c.hash] = c
+	if len(s.ring) < s.most {
+		s.ring = append(s.ring, c)
+		return nil
+	}
+	for s.ring[s.hand].used {
+		s.ring[s.hand].used = false
+		s.hand = (s.hand + 1) % len(s.ring)
+	}
+	out, s.ring[s.hand] = s.ring[s.hand], c
+	s.hand = (s.hand + 1) % len(s.ring)
+	delete(s.known, out.hash)
+	return out
 }
 
 // all returns the counts that match.
@@ -64,7 +84,7 @@ func (s *counts) all(match func(*count) bool) (all []*count) {
 	for i := range s.shards {
 		of := &s.shards[i]
 		of.mu.Lock()
-		for _, c := range of.known.Values() {
+		for _, c := range of.ring {
 			if match(c) {
 				all = append(all, c)
 			}
@@ -74,16 +94,17 @@ func (s *counts) all(match func(*count) bool) (all []*count) {
 	return all
 }
 
-// countOf returns the count of a key, locked, for a call in the window.
-func (l *Limiter) countOf(limit *Limit, key string, w window.Window, now time.Time) *count {
-	c := l.counts.of(limit, key)
+// lock locks the count for a call in the window. It returns another one if the call has begun in an earlier window
+// than others, or the clock was set back.
+func (c *count) lock(w window.Window, now time.Duration) *count {
 	c.mu.Lock()
-	if !c.roll(w, now.Sub(l.counts.epoch)) { // the call has begun in an earlier window than others, or the clock was set back
-		c.mu.Unlock()
-		c = &count{limit: limit, key: key}
-		c.mu.Lock()
-		c.roll(w, 0)
+	if c.roll(w, now) {
+		return c
 	}
+	c.mu.Unlock()
+	c = &count{limit: c.limit, key: c.key}
+	c.mu.Lock()
+	c.roll(w, 0)
 	return c
 }
 

@@ -1,10 +1,6 @@
 package limit
 
-import (
-	"time"
-
-	"github.com/redislanes/redislanes/limit/internal/bucket"
-)
+import "time"
 
 // A Request is a number of hits on one key of a limit.
 type Request struct {
@@ -26,8 +22,6 @@ type Request struct {
 	// not, the call is denied, and RetryAfter is the time until one hit may be allowed. A cost
 	// counts as 1,000,000,000,000 at most. A Look is no Charge.
 	Charge bool
-
-	reserved bool // by Reserve
 }
 
 // A Decision is the decision about a request, or about all requests of a call.
@@ -70,9 +64,6 @@ type Decision struct {
 	// With redislanes.ErrUnknownOutcome the hits may have been counted.
 	Err error
 
-	from    int64        // the number of the window
-	began   bucket.Start // of the tokens of a bucket that were taken
-	counted bool         // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
 	left    bool // Redis did not decide, and the caller's context was canceled

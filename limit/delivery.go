@@ -145,8 +145,8 @@ func (d *delivery) said() (applied bool, x word, err error) {
 }
 
 // heard tells the hits what the server has said. Hits that fit only without the others wait for the next
-// delivery, which begins if hits wait.
-func (l *Limiter) heard(d *delivery) {
+// delivery. It reports whether that should begin: hits wait, or callers that travelled together have more.
+func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	c := d.count
 	applied, x, err := d.said()
 	c.mu.Lock()
@@ -187,32 +187,15 @@ func (l *Limiter) heard(d *delivery) {
 	}
 	c.waiting = append(again, c.waiting...)
 	l.lookLate(c, w, err)
-	goesOn := len(c.waiting) > 0 || len(d.hits) > 1
+	goesOn = len(c.waiting) > 0 || len(d.hits) > 1
 	if c.asked = (time.Time{}); goesOn {
 		c.asked = time.Now()
 	}
 	c.mu.Unlock()
-	l.wake(d, goesOn)
-}
-
-// wake wakes the callers, and starts the next delivery just before the last of them. Go runs the goroutine that became
-// ready last first, so that the callers run before it and their next hits travel with it. This is a matter of speed
-// only.
-func (l *Limiter) wake(d *delivery, goesOn bool) {
-	var last *batch
 	for _, b := range d.told {
-		if last != nil {
-			last.ended() // after which its hits may be used again
-		}
-		last = b
+		b.ended() // after which its hits may be used again
 	}
-	if goesOn {
-		l.inside.Stay()
-		go l.next(d.count)
-	}
-	if last != nil {
-		last.ended()
-	}
+	return goesOn
 }
 
 // end notes that the hit is decided. The count is locked.
@@ -272,19 +255,22 @@ func (h *hit) giveHelpBack() {
 	h.tokens = lease.Stretch{}
 }
 
-// next sends the hits that wait on the count.
+// next sends the hits that wait on the count, while there are any. The caller is inside.
 func (l *Limiter) next(c *count) {
 	defer l.inside.Leave()
-	c.gather()
 	var one [1]delivery
-	by := c.together(&one[0])
-	if by.IsZero() {
-		return
+	for d, goesOn := &one[0], true; goesOn; {
+		c.gather()
+		*d = delivery{hits: d.hits[:0], told: d.told[:0]}
+		by := c.together(d)
+		if by.IsZero() {
+			return
+		}
+		ctx := l.budgets.Begin(l.life, by)
+		l.deliver(ctx, one[:])
+		l.budgets.End(ctx)
+		goesOn = l.heard(d)
 	}
-	ctx := l.budgets.Begin(l.life, by)
-	defer l.budgets.End(ctx)
-	l.deliver(ctx, one[:])
-	l.heard(&one[0])
 }
 
 // gather lets others run while hits on the key keep coming: callers that were just told have more.

@@ -105,7 +105,10 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 	if len(b.led) > 0 {
 		l.deliver(ctx, b.led)
 		for i := range b.led {
-			l.heard(&b.led[i])
+			if d := &b.led[i]; l.heard(d) {
+				l.inside.Stay()
+				go l.next(d.count)
+			}
 		}
 	}
 	if b.pending.Add(-1) > 0 {

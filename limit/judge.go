@@ -10,11 +10,11 @@ func (a *ask) judge(l *Limiter, d *Decision, h *hit, now time.Time) {
 	room := a.limit.room(&h.word, a.window, h.word.at)
 	switch {
 	case h.applied && a.kind == kindTake:
-		d.Allowed, d.counted, d.began = true, true, a.limit.bucket.After(h.from, a.upTo-a.cost)
+		d.Allowed, a.counted, a.began = true, true, a.limit.bucket.After(h.from, a.upTo-a.cost)
 		d.Remaining = min(max(0, room)+h.behind+h.cost-a.upTo+h.leased, a.limit.rule.burst())
 		d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
 	case a.kind == kindCharge:
-		d.Allowed, d.counted, d.began = room+h.behind >= 0, true, h.from
+		d.Allowed, a.counted, a.began = room+h.behind >= 0, true, h.from
 		a.charged(d, h, room+h.behind)
 	case a.upTo < h.cost && a.upTo <= room+h.leased:
 		d.Allowed, d.Remaining, d.ResetAfter = true, room+h.leased-a.upTo, a.limit.reset(&h.word, a.window, h.word.at)
@@ -23,7 +23,7 @@ func (a *ask) judge(l *Limiter, d *Decision, h *hit, now time.Time) {
 		a.count.denies(a, &h.word, h.word.at, d)
 		a.count.mu.Unlock()
 	}
-	if d.counted {
+	if a.counted {
 		l.tell(a.limit, hitsCounted, a.cost-min(a.cost, h.tokens.N))
 	}
 }

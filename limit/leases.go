@@ -31,7 +31,7 @@ func (c *count) lend(l *Limiter, a *ask, d *Decision, now time.Time) (ok, refill
 	if !ok {
 		return false, refills
 	}
-	d.Allowed, d.Leased, d.counted, d.began = true, true, true, a.tokens.From
+	d.Allowed, d.Leased, a.counted, a.began = true, true, true, a.tokens.From
 	d.Remaining, d.ResetAfter = c.free(&c.word, a.window, now), c.limit.reset(&c.word, a.window, now)
 	return true, refills
 }

@@ -48,9 +48,9 @@ func (l *Limiter) limitBy(rule Rule) (*Limit, error) {
 	return of, nil
 }
 
-// lends reports whether a lease may decide about the request. What it has of a bucket cannot be given back.
-func (l *Limit) lends(r *Request) bool {
-	return l.leases && !(r.reserved && l.rule.Algorithm == TokenBucket)
+// lends reports whether leases may decide about the limit. What they have of a bucket is not reserved.
+func (c *call) lends(of *Limit) bool {
+	return of.leases && !(c.parts != nil && of.rule.Algorithm == TokenBucket)
 }
 
 func (r *Request) kind() kind {

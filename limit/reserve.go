@@ -38,31 +38,27 @@ type Reservation struct {
 // Tokens of a bucket are not reserved from leases. If other calls on the key have leases, only tokens that
 // were reserved after the last refill of a lease are given back: use [Rule.NoLease] for such buckets.
 func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (*Reservation, Result) {
-	requests = slices.Clone(requests)
-	for i := range requests {
-		requests[i].reserved = true
-	}
-	result := l.Allow(ctx, requests...)
+	r, now := &Reservation{limiter: l, parts: make([]part, len(requests))}, time.Now()
+	result := l.allowAt(ctx, now, now, requests, r.parts)
 	if !result.Allowed {
 		return nil, result
-	}
-	r := &Reservation{limiter: l, parts: make([]part, len(requests))}
-	for i, d := range result.Each() {
-		r.parts[i] = l.partOf(&requests[i], &d)
 	}
 	return r, result
 }
 
-func (l *Limiter) partOf(r *Request, d *Decision) part {
-	if r.Look || !d.Allowed && !r.Charge || d.Err == nil && !d.counted { // of a limit in the shadow: not counted
-		return part{}
+// reserve fills in the parts of the call's Reservation.
+func (c *call) reserve() {
+	for i := range c.parts {
+		a, d := &c.asks[i], &c.each[i]
+		if a.kind == kindLook || !d.Allowed && a.kind != kindCharge || d.Err == nil && !a.counted { // of a limit in the shadow: not counted
+			continue
+		}
+		p := &c.parts[i]
+		*p = part{limit: a.limit, key: a.count.key, unsure: !a.counted, from: a.limit.number(a.window), began: a.began, back: bucket.Return}
+		if a.counted || !didNotRun(d.Err) {
+			p.counted = a.cost
+		}
 	}
-	of, _ := l.limitOf(r)
-	p := part{limit: of, key: r.Key, unsure: !d.counted, from: d.from, began: d.began, back: bucket.Return}
-	if d.counted || !didNotRun(d.Err) {
-		p.counted = r.cost()
-	}
-	return p
 }
 
 // ErrSettled is the error of Settle and Cancel for a Reservation that is settled, or that Settle was called
