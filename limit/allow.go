@@ -35,27 +35,27 @@ func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 
 // allowAt decides in the windows of now, which is not when the call began in tests
 // alone. It fills in the parts of a Reservation, if there are any.
-func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request, parts []part) Result {
+func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request, parts []part) (result Result) {
 	if !l.made() {
 		return refused(requests, errNotMade)
 	}
-	result := l.allowed(ctx, now, began, requests, parts)
+	var known *count
+	if len(requests) == 1 && parts == nil && ctx != nil {
+		known = l.lent(&requests[0], now, &result)
+	}
+	if !result.Allowed {
+		result = l.allowed(ctx, now, began, requests, parts, known)
+	}
 	if l.cfg.Observer != nil { // which Close does not wait for: it may call Close
 		l.show(time.Since(began), requests, result)
 	}
 	return result
 }
 
-func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []Request, parts []part) Result {
+// allowed decides about a call. known is the count of its first request, nil if it was not looked up.
+func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []Request, parts []part, known *count) Result {
 	if ctx == nil {
 		return refused(requests, errNilContext)
-	}
-	var known *count
-	if len(requests) == 1 && parts == nil {
-		var result Result
-		if result, known = l.lent(&requests[0], now); result.Allowed {
-			return result
-		}
 	}
 	entered := l.inside.Enter()
 	if entered {
@@ -90,24 +90,24 @@ func (l *Limiter) allowed(ctx context.Context, now, began time.Time, requests []
 // lent allows a request by the lease of its key alone, which is what most calls on keys that are hit
 // often need. If the lease does not, the call has to look further; n is the key's count, if it was looked up. It does
 // not enter the limiter, so that calls on different keys share nothing that is written.
-func (l *Limiter) lent(r *Request, now time.Time) (result Result, n *count) {
+func (l *Limiter) lent(r *Request, now time.Time, result *Result) (n *count) {
 	of, err := l.limitOf(r)
 	if err != nil || r.Look || r.Charge || !of.leases {
-		return Result{}, nil
+		return nil
 	}
 	n = l.counts.of(of, r.Key)
-	a, refills := ask{limit: of, count: n, cost: max(r.Cost, 1), window: of.windowAt(l.servers.at(now))}, false
+	w, cost, refills := of.windowAt(l.servers.at(now)), max(r.Cost, 1), false
 	n.mu.Lock()
-	if n.roll(a.window, now.Sub(l.counts.epoch)) && n.lease.Left() >= a.cost {
+	if n.roll(w, now.Sub(l.counts.epoch)) && n.lease.Left() >= cost {
 		result.Quota = of.rule.Quota
-		_, refills = n.lend(l, &a, &result.Decision, now)
+		_, refills = n.lend(l, w, now, cost, &result.Decision)
 		result.warn(&of.rule)
 	}
 	n.mu.Unlock()
 	if refills {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
-	return result, n
+	return n
 }
 
 // show tells the observer. It gets a copy of the requests, so that the caller's need

@@ -46,7 +46,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 		r.Limit, r.Cost = of, max(1, min(cost, of.rule.burst()))
 	}
 	for {
-		result = l.allowed(ctx, time.Now(), began, []Request{r}, nil)
+		result = l.allowed(ctx, time.Now(), began, []Request{r}, nil, nil)
 		d := &result.Each()[0]
 		switch {
 		case !d.Allowed && d.Err == nil && r.Cost > 1:

@@ -11,29 +11,28 @@ import (
 func (c *call) leased(l *Limiter, a *ask, d *Decision) (ok bool) {
 	a.count.mu.Lock()
 	defer a.count.mu.Unlock()
-	ok, _ = a.count.lend(l, a, d, c.now)
-	return ok
+	a.tokens, _ = a.count.lend(l, a.window, c.now, a.cost, d)
+	a.counted, a.began = d.Leased, a.tokens.From
+	return d.Leased
 }
 
-// lend takes the hits from the lease, if it has enough. refills reports whether a refill leaves now. The count is
-// locked.
-func (c *count) lend(l *Limiter, a *ask, d *Decision, now time.Time) (ok, refills bool) {
-	if c.hash == 0 || c.number != c.limit.number(a.window) { // the memory has a bound; the window has ended
-		return false, false
+// lend allows the hits of a request if the lease has enough, and returns them. refills reports whether a refill leaves
+// now. The count is locked.
+func (c *count) lend(l *Limiter, w window.Window, now time.Time, cost int64, d *Decision) (taken lease.Stretch, refills bool) {
+	if c.hash == 0 || c.number != c.limit.number(w) { // the memory has a bound; the window has ended
+		return taken, false
 	}
 	if c.limit.rule.Algorithm == TokenBucket { // the call may have begun before
 		c.lease.Expire(time.Since(l.counts.epoch))
 	}
-	a.tokens, ok = c.lease.Take(a.cost)
-	if n, wait := c.lease.Ask(a.cost, now.Sub(l.counts.epoch), c.offer(a.window, now)); n > 0 {
-		refills = l.refill(c, a.window, n, wait)
+	taken, d.Leased = c.lease.Take(cost)
+	if n, wait := c.lease.Ask(cost, now.Sub(l.counts.epoch), c.offer(w, now)); n > 0 {
+		refills = l.refill(c, w, n, wait)
 	}
-	if !ok {
-		return false, refills
+	if d.Leased {
+		d.Allowed, d.Remaining, d.ResetAfter = true, c.free(&c.word, w, now), c.limit.reset(&c.word, w, now)
 	}
-	d.Allowed, d.Leased, a.counted, a.began = true, true, true, a.tokens.From
-	d.Remaining, d.ResetAfter = c.free(&c.word, a.window, now), c.limit.reset(&c.word, a.window, now)
-	return true, refills
+	return taken, refills
 }
 
 // offer returns what a refill may take.

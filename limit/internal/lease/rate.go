@@ -31,8 +31,9 @@ func (r *rate) length() time.Duration { return SlowTick >> r.speed }
 
 // note adds a call. busiest is halved by each tick that has less than half of it. The length of ticks follows it.
 func (r *rate) note(cost int64, at time.Duration) {
-	if ended := (at - r.since) / r.length(); ended > 0 {
-		r.since += ended * r.length()
+	if length := r.length(); at-r.since >= length {
+		ended := (at - r.since) / length
+		r.since += ended * length
 		for ; ended > 0 && r.busiest > 0; ended-- {
 			if 2*r.calls < r.busiest {
 				r.busiest /= 2
