@@ -6,7 +6,7 @@
 # redis-server is what the tests start clusters from; cc, a C compiler, is what
 # go test -race needs; prometheus, with its promtool, proves the rules in
 # monitoring, and redis-exporter and node-exporter are what monitoring/start.sh
-# starts beside it; chromium, or a Google Chrome, is what one test looks at a page
+# starts beside it; alertmanager proves monitoring/alertmanager.yml; chromium, or a Google Chrome, is what one test looks at a page
 # with. Quick and silent where all of them are there. Installs with apt-get (as
 # root, or by a sudo that asks nothing) or with brew; elsewhere it says what to
 # install and exits with 1.
@@ -16,7 +16,7 @@ has() {
 	case $1 in
 	cc) command -v gcc >/dev/null || command -v clang >/dev/null || command -v cc >/dev/null ;;
 	prometheus) command -v prometheus >/dev/null && command -v promtool >/dev/null ;;
-	*-exporter) command -v "prometheus-$1" >/dev/null ;;
+	*-exporter | alertmanager) command -v "prometheus-$1" >/dev/null ;;
 	chromium)
 		command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
 			command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null
@@ -28,7 +28,7 @@ has() {
 need=()
 for dep in "$@"; do
 	case $dep in
-	redis-server | cc | prometheus | redis-exporter | node-exporter | chromium) ;;
+	redis-server | cc | prometheus | redis-exporter | node-exporter | alertmanager | chromium) ;;
 	*)
 		echo "ensure-deps: unknown dependency $dep" >&2
 		exit 2
@@ -43,7 +43,7 @@ give_up() {
 	echo "  redis-server: Redis 7.0 or later, in the PATH (package redis-server, redis or valkey-compat)" >&2
 	echo "  cc:           gcc or clang, for go test -race (macOS: xcode-select --install)" >&2
 	echo "  prometheus:   Prometheus 2.42 or later, with promtool, in the PATH" >&2
-	echo "  *-exporter:   prometheus-redis-exporter and prometheus-node-exporter in the PATH, as Debian names them" >&2
+	echo "  *-exporter:   prometheus-redis-exporter, prometheus-node-exporter and prometheus-alertmanager in the PATH, as Debian names them" >&2
 	echo "  chromium:     chromium or google-chrome in the PATH" >&2
 	exit 1
 }
@@ -61,7 +61,7 @@ apt_install() {
 		redis-server) packages+=(redis-server) ;;
 		cc) packages+=(gcc libc6-dev) ;;
 		prometheus) packages+=(prometheus) ;;
-		*-exporter) packages+=("prometheus-$dep") ;;
+		*-exporter | alertmanager) packages+=("prometheus-$dep") ;;
 		chromium) packages+=(chromium) ;;
 		esac
 	done
@@ -92,7 +92,7 @@ brew_install() {
 	for dep in "${need[@]}"; do
 		case $dep in
 		cc) give_up "brew does not install the compiler." ;;
-		*-exporter) give_up "brew has no package of that name." ;;
+		*-exporter | alertmanager) give_up "brew has no package of that name." ;;
 		chromium) give_up "brew does not put a browser in the PATH." ;;
 		redis-server) brew install redis >&2 ;;
 		prometheus) brew install prometheus >&2 ;;

@@ -1,0 +1,148 @@
+package alerts
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+type labels map[string]string
+
+// TestInhibition: of the alerts that one cause brings about, an Alertmanager sends those about the cause and about
+// what callers notice. Alerts of other nodes and services are sent.
+func TestInhibition(t *testing.T) {
+	t.Parallel()
+	url := startAlertmanager(t)
+	severity := make(map[string]string)
+	for _, r := range alerts(t) {
+		severity[r.Alert] = r.Labels["severity"]
+	}
+	for i, scene := range []struct{ fire, sent []string }{
+		{ // a primary is killed, and no replica takes over
+			[]string{
+				"RedislanesLimitsWithoutRedis", "RedislanesSomeLimitsWithoutRedis", "RedislanesRequestsFail", "RedislanesNodeDown", "RedislanesNodeStalls",
+				"RedislanesDialsFail", "RedislanesConnectionsLost", "RedislanesClusterDown", "RedislanesDeadlineNear", "RedislanesRequestSlow", "RedisDown",
+			},
+			[]string{"RedislanesLimitsWithoutRedis", "RedislanesNodeDown"},
+		},
+		{ // a full server refuses writes
+			[]string{"RedislanesServerErrors", "RedislanesRequestsFail", "RedisMemoryNearlyFull", "RedislanesLimitsWithoutRedis"},
+			[]string{"RedisMemoryNearlyFull", "RedislanesLimitsWithoutRedis", "RedislanesServerErrors"},
+		},
+		{ // a pool is too small
+			[]string{"RedislanesPoolSaturated", "RedislanesWaiters", "RedislanesWaitLong", "RedislanesWaitTail", "RedislanesRequestSlow"},
+			[]string{"RedislanesPoolSaturated", "RedislanesRequestSlow"},
+		},
+	} {
+		instance, node := "service-"+string(rune('a'+i)), "node-"+string(rune('a'+i))
+		fire := []labels{
+			{"alertname": "RedislanesDialsFail", "instance": instance, "node": "another"},
+			{"alertname": "RedislanesRequestsFail", "instance": "another"},
+		}
+		for _, name := range scene.fire {
+			require.NotEmpty(t, severity[name], "there is no alert %s", name)
+			fire = append(fire, labels{"alertname": name, "instance": instance, "node": node, "severity": severity[name]})
+		}
+		post(t, url, fire)
+		want := slices.Sorted(slices.Values(append(scene.sent, "RedislanesDialsFail", "RedislanesRequestsFail")))
+		var sent []string
+		require.Eventually(t, func() bool {
+			sent = active(t, url, instance)
+			return slices.Equal(want, sent)
+		}, 10*time.Second, 20*time.Millisecond, "want %v", want)
+	}
+}
+
+// TestMatchersNameAlerts: each name in the inhibit rules is that of an alert.
+func TestMatchersNameAlerts(t *testing.T) {
+	var file struct {
+		Rules []struct {
+			Source []string `yaml:"source_matchers"`
+			Target []string `yaml:"target_matchers"`
+		} `yaml:"inhibit_rules"`
+	}
+	read(t, monitoring+"alertmanager.yml", false, &file)
+	require.NotEmpty(t, file.Rules)
+	names := make(map[string]bool)
+	for _, r := range alerts(t) {
+		names[r.Alert] = true
+	}
+	for _, r := range file.Rules {
+		for _, m := range append(r.Source, r.Target...) {
+			for _, word := range regexp.MustCompile(`[A-Z]\w+`).FindAllString(m, -1) {
+				require.True(t, word == "Redislanes" || names[word] || names["Redislanes"+word], word)
+			}
+		}
+	}
+}
+
+// startAlertmanager returns the URL of an Alertmanager that sends nothing.
+func startAlertmanager(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("prometheus-alertmanager")
+	if err != nil {
+		require.NotEqual(t, "1", os.Getenv("REDISLANES_REQUIRE_EXPORTERS"), "no prometheus-alertmanager in the PATH")
+		t.Skip(err)
+	}
+	var config map[string]any
+	read(t, monitoring+"alertmanager.yml", true, &config)
+	config["receivers"] = []labels{{"name": "pager"}, {"name": "team"}}
+	text, err := yaml.Marshal(config)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(folder+"/alertmanager.yml", text, 0o600))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	cmd := exec.CommandContext(t.Context(), program, "--config.file="+folder+"/alertmanager.yml", "--storage.path="+folder,
+		"--web.listen-address="+addr, "--cluster.listen-address=")
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Wait() }) // t's context has ended it by then
+	url := "http://" + addr
+	require.Eventually(t, func() bool {
+		reply, err := http.Get(url + "/-/ready")
+		return err == nil && reply.Body.Close() == nil && reply.StatusCode == http.StatusOK
+	}, 30*time.Second, 50*time.Millisecond)
+	return url
+}
+
+func post(t *testing.T, url string, fire []labels) {
+	t.Helper()
+	var all []map[string]labels
+	for _, l := range fire {
+		all = append(all, map[string]labels{"labels": l})
+	}
+	text, err := json.Marshal(all)
+	require.NoError(t, err)
+	reply, err := http.Post(url+"/api/v2/alerts", "application/json", bytes.NewReader(text))
+	require.NoError(t, err)
+	defer reply.Body.Close()
+	require.Equal(t, http.StatusOK, reply.StatusCode)
+}
+
+// active returns the names of the alerts of an instance, and of another one, that are not inhibited.
+func active(t *testing.T, url, instance string) (names []string) {
+	reply, err := http.Get(url + "/api/v2/alerts?inhibited=false&filter=instance%3D~%22another%7C" + instance + "%22")
+	require.NoError(t, err)
+	defer reply.Body.Close()
+	var all []struct{ Labels labels }
+	require.NoError(t, json.NewDecoder(reply.Body).Decode(&all))
+	for _, a := range all {
+		names = append(names, a.Labels["alertname"])
+	}
+	slices.Sort(names)
+	return names
+}
