@@ -59,7 +59,7 @@ func (f *Failure) With(t *testing.T, faults []Fault) bool {
 
 func (f *Failure) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %s: %s\n%s\n", f.Seed, f.Judge, f.Sentence, f.Settings.describe())
+	fmt.Fprintf(&b, "seed %d, %s: %s\n%+v\n", f.Seed, f.Judge, f.Sentence, f.Settings)
 	for _, fault := range f.Faults {
 		fmt.Fprintln(&b, "  ", fault)
 	}

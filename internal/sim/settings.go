@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -109,17 +108,4 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
 	s.Config.Dialer.ClientName = oneOf(r, "", "limiter")
 	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
-}
-
-func (s *Settings) describe() string {
-	p := s.Config.Pool
-	if l, ok := p.(pool.Laned); ok {
-		l.Strategy = nil
-		p = l
-	}
-	said := *s
-	said.Config, said.Limiter, said.Terms = cluster.Config{}, limit.Config{}, Terms{}
-	c := &s.Config
-	return fmt.Sprintf("%+v\nRetryWindow %v, RefreshEvery %v, Slow %v, Protocol %d, Timeout %v\n%T%+v",
-		said, c.RetryWindow, c.RefreshEvery, c.Slow, c.Dialer.Protocol, c.Dialer.Timeout, p, p)
 }

@@ -3,10 +3,8 @@ package simnet
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -51,30 +49,6 @@ func TestDeadlinesAreExact(t *testing.T) {
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 			require.Equal(t, window, sent)
 		}))
-	})
-}
-
-func TestBandwidth(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		a, sa := pair(t, n)
-		b, sb := pair(t, n)
-		n.Impose("", "", Conditions{Latency: ms})
-		lift := n.Impose("", "", Conditions{Bandwidth: 100_000})
-		began := time.Now()
-		write(t, a, strings.Repeat("a", 10_000))
-		write(t, b, strings.Repeat("b", 25_000))
-		require.NoError(t, b.Close())
-		_, err := read(sa, 1)
-		require.NoError(t, err)
-		require.Equal(t, 11*ms, time.Since(began), "in pieces")
-		_, err = read(sa, 9_999)
-		require.NoError(t, err)
-		require.Equal(t, 101*ms, time.Since(began))
-		lift()
-		all, err := io.ReadAll(sb)
-		require.NoError(t, err)
-		require.Len(t, all, 25_000)
-		require.Equal(t, 102*ms, time.Since(began), "what waited has arrived")
 	})
 }
 
@@ -133,17 +107,4 @@ func TestDials(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestCloseEndsDials: a dial that got no answer is refused with its next try.
-func TestCloseEndsDials(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		n.Listen("a:1", echo)
-		n.Impose("", "", Conditions{Blackhole: true})
-		time.AfterFunc(2*time.Second, n.Close)
-		require.Equal(t, 3*time.Second, took(func() {
-			_, err := n.Dialer("client")(within(t, time.Minute), "tcp", "a:1")
-			require.ErrorIs(t, err, syscall.ECONNREFUSED)
-		}))
-	})
 }

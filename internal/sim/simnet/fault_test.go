@@ -116,18 +116,6 @@ func TestCutAtAnyByte(t *testing.T) {
 	}
 }
 
-func TestHangUp(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		n.Listen("a:1", echo)
-		n.Impose("", "", Conditions{HangUpAfter: time.Second})
-		c := dial(t, n, "a:1")
-		require.Equal(t, time.Second, took(func() {
-			_, err := read(c, 1)
-			require.ErrorIs(t, err, io.EOF)
-		}))
-	})
-}
-
 func TestVanish(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		c, server := pair(t, n)
