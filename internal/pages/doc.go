@@ -20,6 +20,9 @@
 // columns: a bar would split the cell of a Markdown table. "least" and "most" in place of "value" are the extremes of all cells that are
 // selected, and "ratio" is that of two cells: TABLE; ROW; COLUMN ÷ ROW; COLUMN.
 //
+// In a page that people read as text, such as README.md, the comments stand on lines above the paragraph, without
+// <!-- -->. The first one's figure is the first text in bold of the paragraph, and so on.
+//
 // A picture is an SVG file that the page shows in the line below its comment:
 //
 //	<!-- drawn by compare of raw/lanes.jsonl: over-callers -->

@@ -29,8 +29,8 @@ var (
 
 // fillValues replaces the figures of the program in the sentences of the text.
 func fillValues(text []byte, program string, tables Make) (filled []byte, made int, err error) {
-	if begun, whole := len(valuesOf.FindAllIndex(text, -1)), len(values.FindAllIndex(text, -1)); begun != whole {
-		return nil, 0, fmt.Errorf("%d of %d values are not written as <!-- value by PROGRAM of FILES: TABLE; ROW; COLUMN -->figure<!-- --> in one line", begun-whole, begun)
+	if begun, whole := len(valuesOf.FindAllIndex(text, -1)), len(values.FindAllIndex(text, -1))+len(notes.FindAllIndex(text, -1)); begun != whole {
+		return nil, 0, fmt.Errorf("%d of %d values are written neither as <!-- value by PROGRAM of FILES: TABLE; ROW; COLUMN -->figure<!-- --> in one line, nor on a line above their paragraph", begun-whole, begun)
 	}
 	at := 0
 	for _, m := range values.FindAllSubmatchIndex(text, -1) {
@@ -46,7 +46,8 @@ func fillValues(text []byte, program string, tables Make) (filled []byte, made i
 		at = m[11]
 		made++
 	}
-	return append(filled, text[at:]...), made, nil
+	filled, noted, err := fillNotes(append(filled, text[at:]...), program, tables)
+	return filled, made + noted, err
 }
 
 func figureOf(kind, program, files, wanted string, tables Make) (string, error) {

@@ -3,8 +3,8 @@ package resp
 import (
 	"fmt"
 	"math"
-	"strings"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
