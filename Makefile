@@ -52,35 +52,35 @@ benches = $(BENCH)$(if $(findstring /,$(BENCH)),,|./$(BENCH)|././$(BENCH))
 .DEFAULT_GOAL := help
 .PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants envoy peers compare results leases pages demo tools
 
-help: ## List the targets
+help: ## List the targets, and how long each takes on two processors
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
-test: ## Install redis-server, Prometheus and a C compiler if missing, then run all modules' tests with -race
+test: ## All tests of all modules with -race; installs redis-server, Prometheus and a C compiler if missing (5 min, the first time 20)
 	@scripts/ensure-deps.sh redis-server cc prometheus
 	@GO='$(GO)' scripts/test.sh $(PKG) -- -timeout $(TESTTIMEOUT) $(TESTFLAGS)
 
-api: ## Write down every exported name of the public packages in api.txt
+api: ## Write down every exported name of the public packages in api.txt (10 s)
 	$(GO) run ./internal/api > api.txt.new && mv api.txt.new api.txt
 
-steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the logs of failed runs
+steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the logs of failed runs (an hour and more)
 	@scripts/ensure-deps.sh redis-server cc prometheus >&2
 	@scripts/steady.sh $(RUNS) $(LOOPS)
 
-lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the first run builds it: minutes)
+lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (2 min; the first run builds it: 5 min more)
 	@set -e; for module in $(modules); do \
 		echo "lint $$module"; \
 		(cd "$$module" && "$(CURDIR)/$(GOLANGCI_LINT)" run --allow-serial-runners \
 			--config "$(CURDIR)/.golangci.yml" ./...); \
 	done
 
-bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, COUNT)
+bench: ## Run the benchmarks one package at a time: BENCH, BENCHPKG, BENCHTIME, COUNT (some seconds for each benchmark)
 	@scripts/ensure-deps.sh redis-server >&2
 	@run() { REDISLANES_REQUIRE_REDIS=1 $(GO) -C "$$1" test -run '^$$' -bench '$(benches)' -benchmem -benchtime $(BENCHTIME) \
 		-count $(COUNT) -timeout 2h -p 1 $$2; }; { run bench .; run . '$(BENCHPKG)'; } | awk '{ print; fflush() } \
 		/^Benchmark/ { ran = 1 } /^(FAIL|--- FAIL)/ { failed = 1 } \
 		END { if (!ran) print "make bench: no benchmark matches BENCH=$(BENCH)" > "/dev/stderr"; exit failed || !ran }'
 
-fuzz: ## Run every fuzz target for FUZZTIME (10s)
+fuzz: ## Run every fuzz target for FUZZTIME (10 s each: 3 min)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PKG)
 	@set -e; [ "$(PKG)" = ./... ] || exit 0; for module in $(filter-out .,$(modules)); do \
 		grep -rqs --include='*_test.go' '^func Fuzz' "$$module" || continue; \
@@ -88,42 +88,43 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s)
 		(cd "$$module" && FUZZTIME=$(FUZZTIME) "$(CURDIR)/scripts/fuzz.sh"); \
 	done
 
-soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, SEED=1)
+soak: ## Reshard, fail over, stall and kill a cluster under load: DURATION, SEED (10 min)
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -o bin/soak ./internal/servers/cmd/soak
 	@bin/soak -for $(DURATION) -seed $(SEED) $(SOAKFLAGS)
 
-matrix: ## All tests, a soak (SOAK=2m) and the contract on each server (SERVERS, default all); logs in bin/matrix
+matrix: ## All tests, a soak (SOAK=2m) and the contract on each server: SERVERS, default all; logs in bin/matrix (an hour)
 	@scripts/ensure-deps.sh redis-server cc >&2
 	@SOAK=$(SOAK) scripts/matrix.sh full $(SERVERS)
 
-sim: ## Run the client in random worlds (SEEDS=500 FROM=1 SIMFLAGS)
+sim: ## Run the client in random worlds: SEEDS=500 FROM=1 SIMFLAGS (a second for each world)
+	@echo 'sim: $(SEEDS) worlds from seed $(FROM) on, about a second each; worlds that fail are printed at the end' >&2
 	@$(GO) -C internal/sim test -count=1 -timeout 2h -run TestWorlds -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
 
-faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
+faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures (minutes)
 	@scripts/ensure-deps.sh redis-server >&2
 	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
 	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout $(TESTTIMEOUT) ./linear
 
-envoy: ## Run the tests of Envoy's rate limit service with examples/envoydriver in it
+envoy: ## Run the tests of Envoy's rate limit service with examples/envoydriver in it (minutes)
 	@scripts/ensure-deps.sh redis-server >&2
 	@examples/envoydriver/service-tests.sh
 
-mutants: ## Take out one protection after the other: a test must fail for each
+mutants: ## Take out one protection after the other: a test must fail for each (half an hour)
 	@scripts/ensure-deps.sh redis-server cc >&2
 	@REDISLANES_REQUIRE_REDIS=1 $(GO) run ./internal/mutants
 
-peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (PEERFLAGS)
+peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals: PEERFLAGS (half an hour)
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench -o ../bin/peers ./peers
 	@bin/peers $(PEERFLAGS)
 
-compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html
+compare: ## Compare the settings of a file: F, COMPAREFLAGS, e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html (as long as the file says)
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench -o ../bin/compare ./compare
 	@bin/compare -f $(F) -html bin/compare.html $(COMPAREFLAGS)
 
-results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (two hours, resumable)
+results: ## Measure what has no raw file in bench/raw yet, and write the tables of the pages (2 h, resumable)
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
@@ -131,17 +132,17 @@ leases: ## Measure what a key of package limit costs by its rate, with leases an
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) run -C bench ./peers/leases -raw raw/leases.jsonl
 
-pages: ## Write the tables, figures and plots of the pages from the raw files
+pages: ## Write the tables, figures and plots of the pages from the raw files (20 s)
 	@$(GO) run -C bench ./peers -rewrite .
 	@$(GO) run -C bench ./compare -rewrite .
 	@$(GO) run -C bench ./scale -rewrite .
 	@$(GO) run -C bench ./peers/leases -rewrite ../docs
 
-demo: ## Run examples/quickstart
+demo: ## Run examples/quickstart (10 s)
 	@scripts/ensure-deps.sh redis-server
 	$(GO) run ./examples/quickstart
 
-tools: $(GOLANGCI_LINT) $(BENCHSTAT) ## Build the pinned golangci-lint and benchstat into bin/
+tools: $(GOLANGCI_LINT) $(BENCHSTAT) ## Build the pinned golangci-lint and benchstat into bin/ (5 min)
 	@ln -sf $(notdir $(GOLANGCI_LINT)) bin/golangci-lint
 	@ln -sf $(notdir $(BENCHSTAT)) bin/benchstat
 

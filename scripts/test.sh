@@ -46,9 +46,12 @@ logs=$(mktemp -d) || exit
 
 # nested tests the nested modules and writes what each says into a file of its own.
 nested() {
-	local module failed=0 n=10
-	for module in $(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort -r); do
+	local module failed=0 n=10 modules
+	# shellcheck disable=SC2207 # no module's path has a blank
+	modules=($(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort -r))
+	for module in "${modules[@]}"; do
 		n=$((n + 1))
+		echo "test $module: $((n - 10)) of ${#modules[@]} nested modules, its output comes at the end" >&2
 		{
 			echo "test $module"
 			REDISLANES_REQUIRE_PROMETHEUS=1 "$go" -C "$module" test "${flags[@]}" "${nested_flags[@]}" -p 1 "$@" ./... 2>&1 || failed=1

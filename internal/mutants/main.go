@@ -35,7 +35,7 @@ func main() {
 		}
 	}
 	survived, promise := 0, ""
-	for _, m := range chosen {
+	for i, m := range chosen {
 		if m.promise != promise {
 			promise = m.promise
 			fmt.Println("\n" + promise)
@@ -46,7 +46,7 @@ func main() {
 			survived++
 			verdict = "NOT NOTICED: " + err.Error()
 		}
-		fmt.Printf("  %-80s %-50s %5.1f s  %s\n", m.fault, m.test, time.Since(began).Seconds(), verdict)
+		fmt.Printf("  %3d of %d  %-80s %-50s %5.1f s  %s\n", i+1, len(chosen), m.fault, m.test, time.Since(began).Seconds(), verdict)
 	}
 	if survived > 0 {
 		fmt.Printf("%d protections could be taken out without a test's noticing\n", survived)
