@@ -12,6 +12,8 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 const (
@@ -67,9 +69,9 @@ func measure(b *testing.B, l *load) {
 
 	b.ReportAllocs()
 	b.ResetTimer()
-	cpu := cpuTime()
+	cpu := usage.CPU()
 	err := l.run(b.Context(), b.N, latencies, stride)
-	cpu = cpuTime() - cpu
+	cpu = usage.CPU() - cpu
 	b.StopTimer()
 	if err != nil {
 		b.Fatal(err)
@@ -79,9 +81,7 @@ func measure(b *testing.B, l *load) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
 	b.ReportMetric(float64(percentile(latencies, 50)), "p50-ns")
 	b.ReportMetric(float64(percentile(latencies, 99)), "p99-ns")
-	if haveCPUTime {
-		b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/req")
-	}
+	b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/req")
 }
 
 // percentile returns the smallest value that at least percent of 100 of the

@@ -8,6 +8,8 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pool"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // turns is how often the clients of BenchmarkObserved take turns.
@@ -17,9 +19,6 @@ const turns = 20
 // metrics.New() send the same requests in turns, so that both meet the same machine.
 // off-cpu-ns is the CPU time of a request without metrics, and cost-% what metrics add to it.
 func BenchmarkObserved(b *testing.B) {
-	if !haveCPUTime {
-		b.Skip("this system does not tell CPU times")
-	}
 	target := sharedTarget(b)
 	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()), variableKeys)
 	for _, s := range scenarios {
@@ -70,11 +69,11 @@ func compareCPU(b *testing.B, loads []*load) []float64 {
 		made += n
 		for k := range loads {
 			i := (turn + k) % len(loads) // the first turn is not always of the same one
-			before := cpuTime()
+			before := usage.CPU()
 			if err := loads[i].run(b.Context(), n, latencies[:n], 1); err != nil {
 				b.Fatal(err)
 			}
-			used[i] += float64(cpuTime() - before)
+			used[i] += float64(usage.CPU() - before)
 		}
 	}
 	b.StopTimer()

@@ -17,14 +17,14 @@ type comparison struct {
 	report   *report.Report
 	progress *progress
 	targets  *load.Targets
-	raw      *raw.Writer
+	raw      raw.Writer
 	stopped  error // what went wrong while stopping the servers
 }
 
 // run measures all runs, or what it can until the context ends or something
 // fails. Whatever it started is stopped when it returns.
 func (c *comparison) run(ctx context.Context) error {
-	c.targets = load.NewTargets(c.file.Addrs)
+	c.targets = load.NewTargets()
 	c.targets.Launched = func(what string) { c.progress.say("starting " + what) }
 	c.report.Machine.Given = c.targets.Given()
 	c.raw.Start(c.file, c.report.Machine)
@@ -69,7 +69,7 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 			phases := e.Measure(ctx)
 			to.Endpoints[j].Add(phases)
 			c.raw.Turn(r.Name, s.Name, phases)
-			if err := rest(ctx, s.Load.CoolDown); err != nil {
+			if err := rest(ctx, s.Load.CoolDown.Duration); err != nil {
 				return err
 			}
 		}

@@ -3,10 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/pages"
@@ -14,53 +10,23 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
-	"github.com/redislanes/redislanes/bench/compare/internal/rivals"
+	"github.com/redislanes/redislanes/bench/internal/stats"
 )
 
 // reports are what raw files say, by their names. Each file is read once.
 type reports map[string]*report.Report
 
-// picture draws a picture of the pages: "throughput" from the raw files of
-// bench/peers, or a figure by the name of the file that -plots gives it.
+// picture draws a figure of the pages, by the name that package plot gives it.
 func (known reports) picture(t pages.Table) ([]byte, error) {
-	if t.Name == "throughput" {
-		return throughput(t.Files)
-	}
 	r, err := known.of(t)
 	if err != nil {
 		return nil, err
 	}
-	return plot.Narrow(r, t.Name)
+	return plot.SVG(r, t.Name)
 }
 
-// throughput draws ours beside the best mode of each other client.
-func throughput(files []string) ([]byte, error) {
-	figures, err := rivals.Read(files)
-	if err != nil {
-		return nil, err
-	}
-	var all []plot.Rates
-	for _, scenario := range []struct{ name, title string }{
-		{"variable_key", "A request of one key"}, {"mixed_10keys", "A request of ten keys"},
-	} {
-		r := plot.Rates{Title: scenario.title, Over: "callers"}
-		for _, client := range []struct {
-			name  string
-			modes []string
-		}{
-			{"redislanes, default settings", []string{"ours"}}, {"rueidis, its best mode", []string{"rueidis", "rueidis-"}},
-			{"go-redis, its best mode", []string{"go-redis-"}}, {"radix, its best mode", []string{"radix-"}},
-		} {
-			callers, rates := figures.Best(scenario.name, client.modes...)
-			r.Lines = append(r.Lines, plot.Line{Name: client.name, At: callers, Rates: rates})
-		}
-		all = append(all, r)
-	}
-	return plot.DrawRates("Requests per second, 3 primaries, 2 cores", all)
-}
-
-// table makes a table of the pages from a raw file: source, pool factor,
-// or one that Report.Markdown knows.
+// table makes a table of the pages from a raw file: pool factor, or one that Report.Markdown
+// knows.
 func (known reports) table(t pages.Table) (string, error) {
 	r, err := known.of(t)
 	if err != nil {
@@ -75,7 +41,7 @@ func (known reports) of(t pages.Table) (*report.Report, error) {
 	}
 	name := t.Files[0]
 	if known[name] == nil {
-		r, err := readRaw(name)
+		r, err := raw.Read(name)
 		if err != nil {
 			return nil, err
 		}
@@ -84,26 +50,11 @@ func (known reports) of(t pages.Table) (*report.Report, error) {
 	return known[name], nil
 }
 
-func readRaw(name string) (*report.Report, error) {
-	from, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer from.Close()
-	return raw.Read(filepath.Base(name), from)
-}
-
 func tableOf(r *report.Report, name string) (string, error) {
-	switch commit := r.Machine.Commit; {
-	case r.Interrupted || r.Failure != "":
+	if r.Interrupted || r.Failure != "" {
 		return "", errors.New("the run did not end: measure again")
-	case commit == "" || strings.HasSuffix(commit, "+"):
-		return "", fmt.Errorf("was measured with changes that no commit has: %q", commit)
 	}
-	switch name {
-	case "source":
-		return r.Source(), nil
-	case "pool factor":
+	if name == "pool factor" {
 		return poolFactor(r)
 	}
 	return r.Markdown(name)
@@ -143,9 +94,5 @@ func medianRate(rounds []report.Round) float64 {
 	for _, round := range rounds {
 		rates = append(rates, round.Rate)
 	}
-	if len(rates) == 0 {
-		return 0
-	}
-	slices.Sort(rates)
-	return (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2
+	return stats.Median(rates)
 }

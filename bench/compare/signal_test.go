@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/report"
+	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 )
 
 // A child is the command in a process of its own.
@@ -29,11 +28,11 @@ type child struct {
 	mark        string // in the environment of it and of all that it starts
 }
 
-func start(t *testing.T, args ...string) *child {
+func start(t *testing.T, addrs string, args ...string) *child {
 	t.Helper()
 	c := &child{cmd: exec.CommandContext(servers.Within(t, time.Minute), os.Args[0], args...)}
 	c.mark = "REDISLANES_COMPARE_MARK=" + t.TempDir()
-	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS=", c.mark)
+	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS="+addrs, c.mark)
 	out, err := c.cmd.StdoutPipe()
 	require.NoError(t, err)
 	progress, err := c.cmd.StderrPipe()
@@ -85,8 +84,8 @@ endpoints:
   - {name: second, duration: 1h}
   - {name: third}
 `)
-			out := filepath.Join(t.TempDir(), "out.json")
-			c := start(t, "-f", file, "-json", out)
+			out := filepath.Join(t.TempDir(), "out.jsonl")
+			c := start(t, "", "-f", file, "-raw", out)
 			until(t, c.errors, ": second")
 			require.NotEmpty(t, c.left(t))
 			require.NoError(t, c.cmd.Process.Signal(sig))
@@ -100,10 +99,8 @@ endpoints:
 			require.Equal(t, interrupted, exit.ExitCode())
 			require.Empty(t, c.left(t))
 
-			text, err := os.ReadFile(out)
+			r, err := raw.Read(out)
 			require.NoError(t, err)
-			var r report.Report
-			require.NoError(t, json.Unmarshal(text, &r))
 			require.True(t, r.Interrupted)
 			require.Equal(t, "first", r.Runs[0].Endpoints[0].Name)
 			require.Positive(t, r.Runs[0].Endpoints[0].Phases[0].Requests)
@@ -128,11 +125,11 @@ func fill(t *testing.T, pipe string) {
 // second signal ends the process all the same.
 func TestSecondInterrupt(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
-	file := write(t, "{addrs: ['"+e.Addrs()[0]+"'], duration: 1h, callers: 2, warm_up: 0}")
+	file := write(t, "{duration: 1h, callers: 2, warm_up: 0}")
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	fill(t, pipe)
-	c := start(t, "-f", file, "-json", pipe)
+	c := start(t, e.Addrs()[0], "-f", file, "-html", pipe)
 	until(t, c.errors, "round 1")
 	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
 	until(t, c.out, "interrupted: ")

@@ -5,10 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // turn measures one client once.
 func (p *peers) turn(ctx context.Context, l *load, r *result) error {
+	busyBefore, _ := usage.Machine(ctx)
+	cpuBefore := usage.CPU()
 	before, err := p.ask(ctx)
 	if err != nil {
 		return err
@@ -19,6 +23,8 @@ func (p *peers) turn(ctx context.Context, l *load, r *result) error {
 	after, err := p.ask(ctx)
 	r.executed += after.incrbys - before.incrbys
 	r.servers += after.cpu - before.cpu
+	busy, _ := usage.Machine(ctx)
+	r.others += max(0, busy-busyBefore-(usage.CPU()-cpuBefore)-(after.cpu-before.cpu))
 	return err
 }
 

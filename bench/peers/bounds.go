@@ -3,14 +3,16 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // bounds is the table of what goals for rates leave to a client. Clients and servers share the
 // processors, so a request takes of them what they have in a second divided by the rate. What
 // the servers take of it no client can save; without all of the rest, ours would make at
 // most so many times the requests of the one beside it.
-func (r *record) bounds() *table {
-	t := newTable("callers", "scenario", "ours", "beside", "goal", "median", "processors/req", "servers'", "client's", "neither's", "at most", "")
+func (r *record) bounds() *table.Table {
+	t := table.New("callers", "scenario", "ours", "beside", "goal", "median", "processors/req", "servers'", "client's", "neither's", "at most", "")
 	for _, tls := range r.over {
 		for _, g := range goals() {
 			ratio, mode := g.ratio(r, tls)
@@ -18,18 +20,18 @@ func (r *record) bounds() *table {
 			if g.figure.name != rate.name || mode == "" || ours[0].Servers == 0 {
 				continue
 			}
-			all := float64(r.processors()) * float64(time.Second) / rate.over(ours).median
-			servers, client := serving.over(ours).median, cpu.over(ours).median
-			most, verdict := ratio.median*all/servers, ""
+			all := float64(r.processors()) * float64(time.Second) / rate.over(ours).Median
+			servers, client := serving.over(ours).Median, cpu.over(ours).Median
+			most, verdict := ratio.Median*all/servers, ""
 			switch {
-			case g.reached(ratio.median):
+			case g.reached(ratio.Median):
 				verdict = "reached"
 			case most < g.threshold:
 				verdict = "out of reach"
 			default:
 				verdict = "**short**"
 			}
-			t.add(fmt.Sprint(g.callers), overText(g.scenario, tls), g.who, mode, fmt.Sprintf("%.2f", g.threshold), fmt.Sprintf("%.2f", ratio.median),
+			t.Add(fmt.Sprint(g.callers), overText(g.scenario, tls), g.who, mode, fmt.Sprintf("%.2f", g.threshold), fmt.Sprintf("%.2f", ratio.Median),
 				duration(all), duration(servers), duration(client), duration(max(0, all-servers-client)), fmt.Sprintf("%.2f", most), verdict)
 		}
 	}

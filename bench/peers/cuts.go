@@ -11,6 +11,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A cutTurn is what became of one client's commands when the connection that carried
@@ -69,7 +71,7 @@ func (p *peers) cutAll(ctx context.Context) error {
 					return err
 				}
 				p.cuts = append(p.cuts, s.turn)
-				if err := p.out.write(line{Cut: &s.turn}); err != nil {
+				if err := p.out.Write(line{Cut: &s.turn}); err != nil {
 					return err
 				}
 			}
@@ -192,11 +194,11 @@ func (s *sweep) count(ctx context.Context, value func(context.Context, string) (
 }
 
 // cutTable is what became of commands, client by client.
-func (r *record) cutTable() *table {
-	t := newTable("client", "callers", "connections cut, by bytes", "commands", "executed twice", "done, not executed", "failed",
+func (r *record) cutTable() *table.Table {
+	t := table.New("client", "callers", "connections cut, by bytes", "commands", "executed twice", "done, not executed", "failed",
 		"failed, executed", "of these, said to be of unknown outcome")
 	for _, c := range r.cuts {
-		t.add(c.Client, fmt.Sprint(c.Callers), fmt.Sprintf("%d, %s", c.Cuts, c.Direction), fmt.Sprint(c.Commands), fmt.Sprint(c.Twice),
+		t.Add(c.Client, fmt.Sprint(c.Callers), fmt.Sprintf("%d, %s", c.Cuts, c.Direction), fmt.Sprint(c.Commands), fmt.Sprint(c.Twice),
 			fmt.Sprint(c.Lost), fmt.Sprint(c.Failed), fmt.Sprint(c.Ran), fmt.Sprint(c.Unknown))
 	}
 	return t

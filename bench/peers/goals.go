@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"github.com/redislanes/redislanes/bench/internal/stats"
 )
 
 // A goal is a ratio of ours to a rival's that is to be reached in each round's
@@ -84,7 +86,7 @@ const (
 
 // ratio returns ours to the best mode's, and the name of that; it is "-" where the
 // goal is beside nobody. There is none if one of them was not measured.
-func (g goal) ratio(r *record, tls bool) (s spread, mode string) {
+func (g goal) ratio(r *record, tls bool) (s stats.Spread, mode string) {
 	ours := r.turns[cell{tls, g.callers, g.scenario, g.who}]
 	if len(ours) == 0 {
 		return s, ""
@@ -97,7 +99,7 @@ func (g goal) ratio(r *record, tls bool) (s spread, mode string) {
 		if !g.isBeside(client) {
 			continue
 		}
-		if to, ok := g.figure.ratio(ours, theirs); ok && (mode == "" || (to.median < s.median) == g.atLeast) {
+		if to, ok := g.figure.ratio(ours, theirs); ok && (mode == "" || (to.Median < s.Median) == g.atLeast) {
 			s, mode = to, client
 		}
 	}

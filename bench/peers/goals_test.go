@@ -33,11 +33,11 @@ func TestBesideTheBestMode(t *testing.T) {
 	}
 	ratio, mode := of("rueidis", rate, true).ratio(r, false)
 	require.Equal(t, "rueidis-20us", mode)
-	require.InDelta(t, 200.0/150, ratio.median, 1e-9)
-	require.InDelta(t, 1, ratio.low, 1e-9)
-	require.InDelta(t, 2, ratio.high, 1e-9)
+	require.InDelta(t, 200.0/150, ratio.Median, 1e-9)
+	require.InDelta(t, 1, ratio.Low, 1e-9)
+	require.InDelta(t, 2, ratio.High, 1e-9)
 	ratio, mode = of("rueidis", cpu, false).ratio(r, false)
-	require.InDelta(t, 0.5, ratio.median, 1e-9)
+	require.InDelta(t, 0.5, ratio.Median, 1e-9)
 	require.Equal(t, "rueidis", mode)
 	_, mode = of("radix", rate, true).ratio(r, false)
 	require.Empty(t, mode, "was not measured")
@@ -49,5 +49,5 @@ func TestBesideTheBestMode(t *testing.T) {
 	counting.beside = nil
 	ratio, mode = counting.ratio(r, false)
 	require.Equal(t, "-", mode)
-	require.InDelta(t, 1, ratio.median, 1e-9)
+	require.InDelta(t, 1, ratio.Median, 1e-9)
 }

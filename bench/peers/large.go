@@ -78,7 +78,7 @@ func (p *peers) measureLarge(ctx context.Context) error {
 				}
 				t := turnOf(cell{p.overTLS, trial.callers, trial.what(), c.name}, trial.scenario, round, r)
 				p.add(t)
-				if err := p.out.write(line{Turn: &t}); err != nil {
+				if err := p.out.Write(line{Turn: &t}); err != nil {
 					return err
 				}
 			}

@@ -12,8 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/internal/servers"
+
+	"github.com/redislanes/redislanes/bench/internal/evidence"
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
 )
 
 // peers is one run.
@@ -22,7 +24,7 @@ type peers struct {
 	*record
 	target
 	servers *servers.Cluster
-	out     *rawWriter
+	out     *rawfile.Writer
 }
 
 func main() {
@@ -38,11 +40,7 @@ func run() error {
 		return err
 	}
 	if p.rewrite != "" {
-		changed, err := pages.Rewrite(p.rewrite, "peers", false, tableOf)
-		for _, name := range changed {
-			fmt.Println("wrote", name)
-		}
-		return err
+		return evidence.Rewrite(os.Stdout, p.rewrite, "peers", tableOf, picture)
 	}
 	if p.from != nil {
 		measured, err := readRaw(p.from)
@@ -54,7 +52,7 @@ func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if p.out, err = createRaw(p.raw); err != nil {
+	if p.out, err = rawfile.Create(p.raw); err != nil {
 		return err
 	}
 	if err := p.start(ctx); err != nil {
@@ -68,32 +66,30 @@ func run() error {
 func (p *peers) all(ctx context.Context) error {
 	began := p.newStart()
 	p.starts = append(p.starts, began)
-	if err := p.out.write(line{Start: &began}); err != nil {
+	if err := p.out.Write(line{Start: &began}); err != nil {
 		return err
 	}
 	stopProfiles, err := p.profile()
 	if err != nil {
 		return err
 	}
-	err = p.measure(ctx)
-	ended := err == nil
-	if errors.Is(err, context.Canceled) {
-		err = nil // what was measured is reported
-	}
-	if err = errors.Join(err, stopProfiles()); err != nil {
-		return err
-	}
-	if p.large {
+	err = errors.Join(p.measure(ctx), stopProfiles())
+	if p.large { // what was measured is reported in any case
 		t := newRows()
 		p.addRows(t)
 		say(os.Stdout, "%v\n\n%v", began, t)
 	} else {
 		p.report(os.Stdout)
 	}
-	if !ended {
-		return errors.New("was interrupted")
+	say(os.Stdout, "%s", p.disturbed())
+	if ctx.Err() != nil {
+		return errors.New("was interrupted: the tables have what was measured until then")
 	}
-	return p.out.end()
+	if err != nil {
+		return fmt.Errorf("the tables have what was measured until then: %w", err)
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	return errors.Join(p.out.Write(line{End: &now}), p.out.Close())
 }
 
 func (p *peers) start(ctx context.Context) error {
@@ -136,7 +132,7 @@ func (p *peers) measure(ctx context.Context) error {
 			return err
 		}
 		p.most[p.overTLS] = limit
-		if err := p.out.write(line{Limit: &limit}); err != nil {
+		if err := p.out.Write(line{Limit: &limit}); err != nil {
 			return err
 		}
 	}
@@ -203,7 +199,7 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 				return fmt.Errorf("%s: no request ended within %v: use a longer -for", c.name, p.during)
 			}
 			p.add(t)
-			if err := p.out.write(line{Turn: &t}); err != nil {
+			if err := p.out.Write(line{Turn: &t}); err != nil {
 				return err
 			}
 		}

@@ -6,10 +6,11 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // A result is what one client did in one scenario, over all rounds.
@@ -22,6 +23,7 @@ type result struct {
 	calls     ioCalls                 // system calls of this process
 	executed  int64                   // INCRBY, by the servers' own count
 	servers   time.Duration           // processor time of all servers
+	others    time.Duration           // and of processes that are not of the measurement
 	latencies *hdrhistogram.Histogram // microseconds
 }
 
@@ -60,10 +62,10 @@ func (l *load) run(ctx context.Context, during time.Duration, r *result) error {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	calls, cpu, began := countCalls(), cpuTime(), time.Now()
+	calls, cpu, began := countCalls(), usage.CPU(), time.Now()
 	histograms, err := l.loop(ctx, began.Add(during))
 	took := time.Since(began)
-	r.cpu += cpuTime() - cpu
+	r.cpu += usage.CPU() - cpu
 	r.calls = r.calls.plus(countCalls().minus(calls))
 	runtime.ReadMemStats(&after)
 	if err != nil {
@@ -144,13 +146,4 @@ func (r *recorder) flush() error {
 	}
 	r.n = 0
 	return nil
-}
-
-// cpuTime returns what this process has used so far, user and system.
-func cpuTime() time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		panic(err) // cannot fail with these arguments
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

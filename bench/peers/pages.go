@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/chart"
+	"github.com/redislanes/redislanes/bench/internal/stats"
 )
 
 // ratioFigures have goals.
@@ -28,11 +31,6 @@ func tableOf(t pages.Table) (string, error) {
 	r, err := readRaw(t.Files)
 	if err != nil {
 		return "", err
-	}
-	for _, s := range r.starts {
-		if s.Machine.Commit == "" || strings.HasSuffix(s.Machine.Commit, "+") {
-			return "", fmt.Errorf("was measured with changes that no commit has: %q", s.Machine.Commit)
-		}
 	}
 	text := ""
 	var callers int
@@ -72,4 +70,51 @@ func tableOf(t pages.Table) (string, error) {
 		return "", errors.New("the raw files have nothing for it")
 	}
 	return text, nil
+}
+
+// picture draws "throughput": requests a second of ours, and of the best mode of each other client.
+func picture(t pages.Table) ([]byte, error) {
+	if t.Name != "throughput" {
+		return nil, errors.New("want throughput")
+	}
+	r, err := readRaw(t.Files)
+	if err != nil {
+		return nil, err
+	}
+	c := chart.Chart{Title: "Requests per second, 3 primaries, 2 cores"}
+	over := chart.Axis{Label: "callers"}
+	for _, n := range r.callers {
+		over.Add(float64(n), fmt.Sprint(n))
+	}
+	for _, scenario := range []struct{ name, title string }{
+		{"variable_key", "A request of one key"}, {"mixed_10keys", "A request of ten keys"},
+	} {
+		p := chart.Panel{Title: scenario.title, X: over}
+		for _, client := range []struct{ name, of string }{
+			{"redislanes, default settings", oursAlone}, {"rueidis, its best mode", "rueidis"},
+			{"go-redis, its best mode", "go-redis"}, {"radix, its best mode", "radix"},
+		} {
+			p.Lines = append(p.Lines, chart.Line{Name: client.name, Points: r.best(scenario.name, client.of)})
+		}
+		c.Panels = append(c.Panels, p)
+	}
+	return c.SVG()
+}
+
+// best is requests a second by callers, over TCP: for each number of them those of the client's
+// mode with the highest median of the rounds.
+func (r *record) best(scenario, client string) (points []chart.Point) {
+	g := goal{beside: []string{client}}
+	for _, n := range slices.Sorted(slices.Values(r.callers)) {
+		var best stats.Spread
+		for _, mode := range r.clients {
+			if rounds := r.turns[cell{false, n, scenario, mode}]; g.isBeside(mode) && len(rounds) > 0 {
+				if s := rate.over(rounds); s.Median > best.Median {
+					best = s
+				}
+			}
+		}
+		points = append(points, chart.Point{X: float64(n), Y: best.Median, Low: best.Low, High: best.High})
+	}
+	return points
 }

@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/internal/evidence"
 )
 
 // TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files. Several
 // values are often cells of one table, which is made once.
 func TestPagesAreWhatWasMeasured(t *testing.T) {
 	made := make(map[string]string)
-	changed, err := pages.Rewrite("..", "peers", true, func(t pages.Table) (string, error) {
+	changed, err := pages.Rewrite("..", "peers", true, evidence.Dated(func(t pages.Table) (string, error) {
 		key := fmt.Sprint(t.Files, t.Name)
 		if made[key] == "" {
 			text, err := tableOf(t)
@@ -23,7 +25,7 @@ func TestPagesAreWhatWasMeasured(t *testing.T) {
 			made[key] = text
 		}
 		return made[key], nil
-	})
+	}))
 	require.NoError(t, err)
 	require.Empty(t, changed, "differ from what was measured: run make pages")
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A partTurn is what one client spent its time on, by a profile of one turn: a line of a
@@ -79,7 +81,7 @@ func (p *peers) partsOf(ctx context.Context, callers int, s scenario, c client) 
 	}
 	t := partTurn{turnOf(cell{p.overTLS, callers, s.name, c.name}, s, 0, r), parts}
 	p.parts = append(p.parts, t)
-	return p.out.write(line{Parts: &t})
+	return p.out.Write(line{Parts: &t})
 }
 
 // partsOfProfile adds up the samples of a profile by what they are part of.
@@ -144,8 +146,8 @@ func partOf(functions []string) string {
 
 // partTable is what each client's time went to, in microseconds for a request. The profile is
 // made of samples, and its sum is a little less than the processor time that the system counts.
-func (r *record) partTable() *table {
-	t := newTable(append([]string{"callers", "scenario", "client", "req/s", "CPU/req", "servers/req"}, partNames...)...)
+func (r *record) partTable() *table.Table {
+	t := table.New(append([]string{"callers", "scenario", "client", "req/s", "CPU/req", "servers/req"}, partNames...)...)
 	for _, p := range r.parts {
 		row := []string{
 			fmt.Sprint(p.Callers), overText(p.Scenario, p.TLS), p.Client, fmt.Sprintf("%.0f", rate.of(p.turn)), microseconds(cpu.of(p.turn)), microseconds(serving.of(p.turn)),
@@ -153,7 +155,7 @@ func (r *record) partTable() *table {
 		for _, name := range partNames {
 			row = append(row, microseconds(p.perRequest(float64(p.Parts[name]))))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }

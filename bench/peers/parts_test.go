@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // TestPartOf: the innermost function decides only among modules; a system call is what it is
@@ -40,7 +42,7 @@ func TestPartsOfProfile(t *testing.T) {
 	var encoded bytes.Buffer
 	require.NoError(t, pprof.StartCPUProfile(&encoded))
 	n := big.NewInt(3)
-	for began := cpuTime(); cpuTime()-began < 300*time.Millisecond; { // one sample every 10 ms
+	for began := usage.CPU(); usage.CPU()-began < 300*time.Millisecond; { // one sample every 10 ms
 		new(big.Int).Exp(n, big.NewInt(1<<14), nil)
 	}
 	pprof.StopCPUProfile()

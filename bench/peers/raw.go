@@ -1,20 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/machine"
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
 )
-
-// rawFormat is the version of the lines of a raw file.
-const rawFormat = 1
 
 // A line is one of these kinds, which have a field each.
 type line struct {
@@ -28,8 +22,7 @@ type line struct {
 
 // A start is where, with what and how it is measured.
 type start struct {
-	Format    int               `json:"format"`
-	Machine   machine.Machine   `json:"machine"`
+	rawfile.Start
 	Redis     string            `json:"redis"`
 	Clients   map[string]string `json:"clients"` // versions of others' libraries
 	TLS       bool              `json:"tls"`
@@ -41,7 +34,7 @@ type start struct {
 
 func (p *peers) newStart() start {
 	return start{
-		Format: rawFormat, Machine: machine.This(), Redis: serverVersion(), Clients: versions(), TLS: p.overTLS,
+		Start: rawfile.NewStart(), Redis: serverVersion(), Clients: versions(), TLS: p.overTLS,
 		Primaries: p.primaries, Replicas: p.replicas, During: p.during, Rounds: p.rounds,
 	}
 }
@@ -86,96 +79,36 @@ func (s start) String() string {
 	return text
 }
 
-// A rawWriter writes lines. A nil one does nothing.
-type rawWriter struct{ file *os.File }
-
-// createRaw opens the file before anything is measured, so that a name which cannot
-// be written to is known at once.
-func createRaw(name string) (*rawWriter, error) {
-	if name == "" {
-		return nil, nil
-	}
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, fmt.Errorf("-raw: %w", err)
-	}
-	return &rawWriter{file}, nil
-}
-
-func (w *rawWriter) write(l line) error {
-	if w == nil {
-		return nil
-	}
-	if err := json.NewEncoder(w.file).Encode(l); err != nil {
-		return fmt.Errorf("-raw: %w", err)
-	}
-	return nil
-}
-
-// end writes the last line and closes the file.
-func (w *rawWriter) end() error {
-	if w == nil {
-		return nil
-	}
-	now := time.Now().UTC().Truncate(time.Second)
-	return errors.Join(w.write(line{End: &now}), w.file.Close())
-}
-
-// readRaw adds what the files hold to one record. A file without a last line is of a
-// run that was ended, and is refused.
+// readRaw adds what the files hold to one record.
 func readRaw(names []string) (*record, error) {
 	r := newRecord()
 	for _, name := range names {
-		file, err := os.Open(name)
-		if err != nil {
+		if err := rawfile.Read(name, r.read); err != nil {
 			return nil, err
-		}
-		err = r.read(file)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return r, nil
 }
 
-func (r *record) read(from io.Reader) error {
-	lines := json.NewDecoder(from)
-	lines.DisallowUnknownFields()
-	var now *start
-	for n := 1; ; n++ {
-		var l line
-		err := lines.Decode(&l)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("has no last line: the run did not end; measure again")
-		}
-		switch {
-		case err != nil:
-		case (l.Start != nil) != (now == nil):
-			err = errors.New("want one line of the start, before all others")
-		case l.Start != nil && l.Start.Format != rawFormat:
-			err = fmt.Errorf("has format %d: want %d", l.Start.Format, rawFormat)
-		case l.Start != nil:
-			now = l.Start
-			r.starts = append(r.starts, *now)
-		case l.Limit != nil:
-			r.most[now.TLS] = *l.Limit
-		case l.Turn != nil && (l.Turn.Requests < 1 || l.Turn.Took <= 0 || l.Turn.Keys < 1):
-			err = errors.New("a turn without a request, time or key")
-		case l.Turn != nil:
-			r.add(*l.Turn)
-		case l.Cut != nil:
-			r.cuts = append(r.cuts, *l.Cut)
-		case l.Parts != nil && (l.Parts.Requests < 1 || l.Parts.Took <= 0):
-			err = errors.New("a profile without a request or time")
-		case l.Parts != nil:
-			r.parts = append(r.parts, *l.Parts)
-		case l.End != nil:
-			return nil
-		default:
-			err = errors.New("is of no kind that is known")
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
+// read adds a line of a file.
+func (r *record) read(l line) error {
+	switch {
+	case l.Start != nil:
+		r.starts = append(r.starts, *l.Start)
+	case l.Limit != nil:
+		r.most[r.starts[len(r.starts)-1].TLS] = *l.Limit
+	case l.Turn != nil && (l.Turn.Requests < 1 || l.Turn.Took <= 0 || l.Turn.Keys < 1):
+		return errors.New("a turn without a request, time or key")
+	case l.Turn != nil:
+		r.add(*l.Turn)
+	case l.Cut != nil:
+		r.cuts = append(r.cuts, *l.Cut)
+	case l.Parts != nil && (l.Parts.Requests < 1 || l.Parts.Took <= 0):
+		return errors.New("a profile without a request or time")
+	case l.Parts != nil:
+		r.parts = append(r.parts, *l.Parts)
+	case l.End == nil:
+		return errors.New("is of no kind that is known")
 	}
+	return nil
 }

@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/redislanes/redislanes/bench/internal/stats"
+)
 
 // A cell is one measurement's place.
 type cell struct {
@@ -42,27 +46,18 @@ func withNew[T comparable](all []T, one T) []T {
 	return append(all, one)
 }
 
-// spread is a figure over rounds.
-type spread struct{ low, median, high float64 }
-
-func spreadOf(values []float64) spread {
-	slices.Sort(values)
-	n := len(values)
-	return spread{values[0], (values[(n-1)/2] + values[n/2]) / 2, values[n-1]}
-}
-
 // over returns the figure in the rounds of a cell.
-func (f figure) over(turns []turn) spread {
+func (f figure) over(turns []turn) stats.Spread {
 	var values []float64
 	for _, t := range turns {
 		values = append(values, f.of(t))
 	}
-	return spreadOf(values)
+	return stats.Of(values)
 }
 
 // ratio returns one's figure to the other's, round by round. There is none if they
 // have no round in common, or if the figure was zero.
-func (f figure) ratio(one, other []turn) (s spread, ok bool) {
+func (f figure) ratio(one, other []turn) (s stats.Spread, ok bool) {
 	var values []float64
 	for _, t := range one {
 		for _, o := range other {
@@ -72,7 +67,7 @@ func (f figure) ratio(one, other []turn) (s spread, ok bool) {
 		}
 	}
 	if len(values) == 0 {
-		return spread{}, false
+		return s, false
 	}
-	return spreadOf(values), true
+	return stats.Of(values), true
 }

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/redislanes/redislanes/bench/internal/stats"
+	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // report prints one table for each number of callers, and the goals.
@@ -28,8 +32,8 @@ func (r *record) report(w io.Writer) {
 
 // figures is the table for a number of callers. A scenario over TLS has rows of its
 // own.
-func (r *record) figures(callers int) *table {
-	t := newTable("scenario", "client", "req/s", "of rounds", "p50", "p99", "p99.9", "CPU/req", "allocs/req", "reads/req", "writes/req", "INCRBY/key")
+func (r *record) figures(callers int) *table.Table {
+	t := table.New("scenario", "client", "req/s", "of rounds", "p50", "p99", "p99.9", "CPU/req", "allocs/req", "reads/req", "writes/req", "INCRBY/key")
 	for _, tls := range r.over {
 		for _, s := range r.scenarios {
 			for _, client := range r.clients {
@@ -37,9 +41,9 @@ func (r *record) figures(callers int) *table {
 				if len(turns) == 0 {
 					continue
 				}
-				of := func(f figure) float64 { return f.over(turns).median }
+				of := func(f figure) float64 { return f.over(turns).Median }
 				rates := rate.over(turns)
-				t.add(overText(s, tls), client, fmt.Sprintf("%.0f", rates.median), fmt.Sprintf("%.0f to %.0f", rates.low, rates.high),
+				t.Add(overText(s, tls), client, fmt.Sprintf("%.0f", rates.Median), fmt.Sprintf("%.0f to %.0f", rates.Low, rates.High),
 					duration(of(p50)), duration(of(p99)), duration(of(p999)), duration(of(cpu)), fmt.Sprintf("%.1f", of(allocs)),
 					fmt.Sprintf("%.3f", of(reads)), fmt.Sprintf("%.3f", of(writes)), fmt.Sprintf("%.3f", of(incrby)))
 			}
@@ -56,21 +60,21 @@ func overText(scenario string, tls bool) string {
 }
 
 // goals is the table of goals, and how many of them are reached.
-func (r *record) goals() (*table, string) {
-	t := newTable("callers", "scenario", "ours", "figure", "beside", "goal", "median", "in rounds", "")
+func (r *record) goals() (*table.Table, string) {
+	t := table.New("callers", "scenario", "ours", "figure", "beside", "goal", "median", "in rounds", "")
 	reached, all := 0, 0
-	add := func(g goal, tls bool, ratio spread, mode string) {
+	add := func(g goal, tls bool, ratio stats.Spread, mode string) {
 		verdict, sign := "reached", "≤"
 		if g.atLeast {
 			sign = "≥"
 		}
-		if all++; g.reached(ratio.median) {
+		if all++; g.reached(ratio.Median) {
 			reached++
 		} else {
 			verdict = "**short**"
 		}
-		t.add(fmt.Sprint(g.callers), overText(g.scenario, tls), g.who, g.figure.name, mode, fmt.Sprintf("%s %.2f", sign, g.threshold),
-			fmt.Sprintf("%.2f", ratio.median), fmt.Sprintf("%.2f to %.2f", ratio.low, ratio.high), verdict)
+		t.Add(fmt.Sprint(g.callers), overText(g.scenario, tls), g.who, g.figure.name, mode, fmt.Sprintf("%s %.2f", sign, g.threshold),
+			fmt.Sprintf("%.2f", ratio.Median), fmt.Sprintf("%.2f to %.2f", ratio.Low, ratio.High), verdict)
 	}
 	for _, tls := range r.over {
 		for _, g := range goals() {
@@ -83,7 +87,7 @@ func (r *record) goals() (*table, string) {
 			share := rate.over(ours)
 			commands := float64(2*ours[0].Keys) / limit
 			add(goal{callers: limitCallers, scenario: "mixed_10keys", who: oursAlone, figure: figure{name: "commands/s"}, atLeast: true, threshold: limitShare},
-				tls, spread{share.low * commands, share.median * commands, share.high * commands}, fmt.Sprintf("redis-benchmark -P 32 (%.0f)", limit))
+				tls, share.Times(commands), fmt.Sprintf("redis-benchmark -P 32 (%.0f)", limit))
 		}
 	}
 	return t, fmt.Sprintf("%d of %d goals reached.", reached, all)
@@ -91,13 +95,13 @@ func (r *record) goals() (*table, string) {
 
 // ratios is the table of a figure of one of ours in all scenarios, beside the best of the
 // others or, of Counters, beside our pipeline. What is short of its goal is in bold.
-func (r *record) ratios(who string, besidePipeline bool, f figure) *table {
+func (r *record) ratios(who string, besidePipeline bool, f figure) *table.Table {
 	callers := slices.Sorted(slices.Values(r.callers))
 	head := []string{"scenario"}
 	for _, n := range callers {
 		head = append(head, plural(n, "caller"))
 	}
-	t := newTable(head...)
+	t := table.New(head...)
 	for _, tls := range r.over {
 		for _, s := range r.scenarios {
 			row, any := []string{overText(s, tls)}, false
@@ -106,7 +110,7 @@ func (r *record) ratios(who string, besidePipeline bool, f figure) *table {
 				row, any = append(row, cell), any || cell != ""
 			}
 			if any {
-				t.add(row...)
+				t.Add(row...)
 			}
 		}
 	}
@@ -124,8 +128,8 @@ func (r *record) ratioText(of goal, besidePipeline, tls bool) string {
 		if mode == "" {
 			continue
 		}
-		text := fmt.Sprintf("%.2f (%.2f to %.2f)", ratio.median, ratio.low, ratio.high)
-		if !g.reached(ratio.median) {
+		text := ratio.String()
+		if !g.reached(ratio.Median) {
 			text = "**" + text + "**"
 		}
 		return text
@@ -138,4 +142,21 @@ func plural(n int, of string) string {
 		return fmt.Sprint(n, " ", of)
 	}
 	return fmt.Sprint(n, " ", of, "s")
+}
+
+// disturbed warns of turns in which other processes used much of the processors.
+func (r *record) disturbed() string {
+	all, bad := 0, 0
+	for _, turns := range r.turns {
+		for _, t := range turns {
+			if all++; float64(t.Others) > usage.Disturbed*float64(r.processors())*float64(t.Took) {
+				bad++
+			}
+		}
+	}
+	if bad == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Other processes used more than %.0f %% of the processors in %d of %d turns: measure again when the machine is quiet.\n",
+		100*usage.Disturbed, bad, all)
 }

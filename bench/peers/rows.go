@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 var (
@@ -11,8 +13,8 @@ var (
 )
 
 // newRows is a table with a row for each load and client, whatever the loads differ in.
-func newRows() *table {
-	return newTable("primaries", "callers", "scenario", "keys", "client", "req/s", "of rounds", "p50", "p99", "CPU/req", "CPU/key", "allocs/req",
+func newRows() *table.Table {
+	return table.New("primaries", "callers", "scenario", "keys", "client", "req/s", "of rounds", "p50", "p99", "CPU/req", "CPU/key", "allocs/req",
 		megabytes.name, "reads/req", "writes/req")
 }
 
@@ -33,7 +35,7 @@ func rowsOf(files []string) (string, error) {
 	return text, nil
 }
 
-func (r *record) addRows(t *table) {
+func (r *record) addRows(t *table.Table) {
 	for _, tls := range r.over {
 		for _, s := range r.scenarios {
 			for _, callers := range r.callers {
@@ -42,22 +44,14 @@ func (r *record) addRows(t *table) {
 					if len(turns) == 0 {
 						continue
 					}
-					of := func(f figure) float64 { return f.over(turns).median }
+					of := func(f figure) float64 { return f.over(turns).Median }
 					rates := rate.over(turns)
-					t.add(fmt.Sprint(r.starts[0].Primaries), fmt.Sprint(callers), overText(s, tls), fmt.Sprint(turns[0].Keys), client,
-						digits(rates.median), digits(rates.low)+" to "+digits(rates.high), duration(of(p50)), duration(of(p99)),
+					t.Add(fmt.Sprint(r.starts[0].Primaries), fmt.Sprint(callers), overText(s, tls), fmt.Sprint(turns[0].Keys), client,
+						table.Number(rates.Median), table.Number(rates.Low)+" to "+table.Number(rates.High), duration(of(p50)), duration(of(p99)),
 						duration(of(cpu)), duration(of(cpuPerKey)), fmt.Sprintf("%.1f", of(allocs)), fmt.Sprintf("%.3f", of(megabytes)),
 						fmt.Sprintf("%.3f", of(reads)), fmt.Sprintf("%.3f", of(writes)))
 				}
 			}
 		}
 	}
-}
-
-// digits is a rate with at least three digits.
-func digits(v float64) string {
-	if v < 100 {
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.0f", v)
 }

@@ -20,6 +20,7 @@ type turn struct {
 	Writes    int64         `json:"writes"`
 	Executed  int64         `json:"executed"`          // INCRBY, by the servers' own count
 	Servers   time.Duration `json:"servers,omitempty"` // processor time of all servers, by their own account; 0: not asked
+	Others    time.Duration `json:"others,omitempty"`  // processor time of processes that are not of the measurement
 	P50       time.Duration `json:"p50"`
 	P99       time.Duration `json:"p99"`
 	P999      time.Duration `json:"p999"`
@@ -30,7 +31,7 @@ func turnOf(c cell, s scenario, round int, r *result) turn {
 	return turn{
 		TLS: c.tls, Callers: c.callers, Scenario: c.scenario, Keys: s.keys(), Client: c.client, Round: round,
 		Requests: r.requests, Took: r.during, CPU: r.cpu, Mallocs: r.mallocs, Allocated: r.allocated,
-		Reads: r.calls.reads, Writes: r.calls.writes, Executed: r.executed, Servers: r.servers,
+		Reads: r.calls.reads, Writes: r.calls.writes, Executed: r.executed, Servers: r.servers, Others: r.others,
 		P50: r.percentile(50), P99: r.percentile(99), P999: r.percentile(99.9),
 	}
 }

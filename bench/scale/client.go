@@ -19,7 +19,7 @@ type carried struct {
 	Keys    int `json:"keys"` // of a request
 	Callers int `json:"callers"`
 	Round   int `json:"round"`
-	usage
+	used
 }
 
 // A clientPlan is what measureClients asks: all combinations, in rounds.
@@ -71,7 +71,7 @@ func (p clientPlan) round(ctx context.Context, client *cluster.Client, c carried
 				if _, err = run(ctx, client, c.Callers, c.Keys, p.warmUp); err != nil {
 					return err
 				}
-				if c.usage, err = run(ctx, client, c.Callers, c.Keys, p.during); err != nil {
+				if c.used, err = run(ctx, client, c.Callers, c.Keys, p.during); err != nil {
 					return err
 				}
 				if err = add(c); err != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // A large is what a cluster of so many primaries, each with a replica, costs a client.
@@ -26,8 +28,8 @@ type large struct {
 	Heap        int64         `json:"heap"`        // bytes that live on, with them
 	Goroutines  int           `json:"goroutines"`
 
-	One  usage `json:"one"`  // requests of one caller
-	Many usage `json:"many"` // of largeCallers
+	One  used `json:"one"`  // requests of one caller
+	Many used `json:"many"` // of largeCallers
 }
 
 const (
@@ -86,7 +88,7 @@ func (l *large) measure(ctx context.Context, seed string, during time.Duration) 
 	l.First = time.Since(began)
 	for _, load := range []struct {
 		callers int
-		to      *usage
+		to      *used
 	}{{1, &l.One}, {largeCallers, &l.Many}} {
 		if _, err := run(ctx, client, load.callers, largeKeys, during/4); err != nil {
 			return err
@@ -105,13 +107,13 @@ func (l *large) measure(ctx context.Context, seed string, during time.Duration) 
 func (l *large) refresh(ctx context.Context, client *cluster.Client) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	began, cpu := time.Now(), cpuTime()
+	began, cpu := time.Now(), usage.CPU()
 	for range refreshes {
 		if err := client.Sync(ctx); err != nil {
 			return err
 		}
 	}
-	l.Refresh, l.RefreshCPU = time.Since(began)/refreshes, (cpuTime()-cpu)/refreshes
+	l.Refresh, l.RefreshCPU = time.Since(began)/refreshes, (usage.CPU()-cpu)/refreshes
 	runtime.ReadMemStats(&after)
 	l.Refreshed = (after.TotalAlloc - before.TotalAlloc) / refreshes
 	return nil

@@ -11,6 +11,8 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 const keyTTL = time.Minute
@@ -23,8 +25,8 @@ var keys = func() (all []string) {
 	return all
 }()
 
-// A usage is what a load did and took.
-type usage struct {
+// A used is what a load did and took.
+type used struct {
 	Requests int64         `json:"requests"`
 	Took     time.Duration `json:"took"`
 	CPU      time.Duration `json:"cpu"`       // of this process, which is the client's
@@ -32,27 +34,27 @@ type usage struct {
 	Mallocs  uint64        `json:"mallocs"`
 }
 
-func (u usage) rate() float64 { return float64(u.Requests) / u.Took.Seconds() }
+func (u used) rate() float64 { return float64(u.Requests) / u.Took.Seconds() }
 
-func (u usage) perRequest(d time.Duration) time.Duration {
+func (u used) perRequest(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / float64(u.Requests))
 }
 
 // run lets callers send requests of so many keys each, for so long.
-func run(ctx context.Context, client *cluster.Client, callers, keysEach int, during time.Duration) (usage, error) {
+func run(ctx context.Context, client *cluster.Client, callers, keysEach int, during time.Duration) (used, error) {
 	ctx, cancel := context.WithTimeout(ctx, during+time.Minute)
 	defer cancel()
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, waited, began := cpuTime(), lockWait(), time.Now()
+	cpu, waited, began := usage.CPU(), lockWait(), time.Now()
 	counts, errs := make([]int64, callers), make([]error, callers)
 	var all sync.WaitGroup
 	for i := range callers {
 		all.Go(func() { counts[i], errs[i] = newCaller(client, uint64(i), keysEach).loop(ctx, began.Add(during)) })
 	}
 	all.Wait()
-	u := usage{Took: time.Since(began), CPU: cpuTime() - cpu, LockWait: lockWait() - waited}
+	u := used{Took: time.Since(began), CPU: usage.CPU() - cpu, LockWait: lockWait() - waited}
 	runtime.ReadMemStats(&after)
 	u.Mallocs = after.Mallocs - before.Mallocs
 	for i, err := range errs {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,8 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/machine"
-	"github.com/redislanes/redislanes/internal/pages"
+	"github.com/redislanes/redislanes/bench/internal/evidence"
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 func main() {
@@ -41,11 +42,7 @@ func command(ctx context.Context, args []string) error {
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q: is no flag", flags.Arg(0))
 	case *rewrite != "":
-		changed, err := pages.Rewrite(*rewrite, "scale", false, tableOf)
-		for _, name := range changed {
-			fmt.Println("wrote", name)
-		}
-		return err
+		return evidence.Rewrite(os.Stdout, *rewrite, "scale", tableOf, nil)
 	case *from != "":
 		r, err := readRaw(*from)
 		if err == nil {
@@ -66,33 +63,23 @@ type measurement func(ctx context.Context, write func(line) error) error
 // measure writes each result to the raw file, and all of them as tables to standard
 // output.
 func measure(ctx context.Context, raw string, what measurement) error {
-	file := io.Discard
-	if raw != "" {
-		created, err := os.Create(raw)
-		if err != nil {
-			return fmt.Errorf("-raw: %w", err)
-		}
-		defer created.Close()
-		file = created
-	}
-	r, out := new(record), json.NewEncoder(file)
-	write := func(l line) error {
-		r.add(l)
-		return out.Encode(l)
-	}
-	r.machine = machine.This()
-	if err := write(line{Start: &start{rawFormat, r.machine}}); err != nil {
+	first := rawfile.NewStart()
+	out, err := rawfile.Create(raw)
+	if err != nil {
 		return err
 	}
-	if err := what(ctx, write); err != nil {
+	r := new(record)
+	write := func(l line) error { return errors.Join(r.add(l), out.Write(l)) }
+	if err := write(line{Start: &first}); err != nil {
+		return err
+	}
+	err = what(ctx, write)
+	r.report(os.Stdout)
+	if err != nil {
 		return err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
-	if err := write(line{End: &now}); err != nil {
-		return err
-	}
-	r.report(os.Stdout)
-	return nil
+	return errors.Join(write(line{End: &now}), out.Close())
 }
 
 func wholeScale(ctx context.Context, write func(line) error) error {
@@ -117,11 +104,10 @@ func memoryAlone(ctx context.Context, write func(line) error) error {
 
 // report prints all tables.
 func (r *record) report(w io.Writer) {
-	m := r.machine
-	say(w, "%s, commit %s, %d CPUs (%s), %s\n", m.Date.UTC().Format(time.DateTime), m.Commit, m.CPUs, m.CPU, m.Go)
-	for _, rows := range [][][]string{r.clientRows(), r.largeRows(), r.footprintRows(), r.fleetRows()} {
-		if len(rows) > 1 {
-			say(w, "\n%s", markdown(rows))
+	say(w, "%s\n", r.source())
+	for _, t := range []*table.Table{r.clientTable(), r.largeTable(), r.footprintTable(), r.fleetTable()} {
+		if len(t.Rows) > 0 {
+			say(w, "\n%v", t)
 		}
 	}
 }

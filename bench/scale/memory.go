@@ -10,6 +10,8 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A footprint is what a client keeps: when all of its lanes are open and idle, and after a
@@ -103,9 +105,9 @@ func (f *footprint) opened(ctx context.Context, client *cluster.Client) (n int, 
 	}
 }
 
-// footprintRows has a row for each number of primaries, and the medians of the rounds for
+// footprintTable has a row for each number of primaries, and the medians of the rounds for
 // each number of lanes: idle and behind a load. Its last cell is what one more idle lane takes.
-func (r *record) footprintRows() [][]string {
+func (r *record) footprintTable() *table.Table {
 	head := []string{"primaries"}
 	for _, lanes := range wholeFootprintPlan.lanes {
 		name := fmt.Sprint(lanes, " lanes")
@@ -115,9 +117,9 @@ func (r *record) footprintRows() [][]string {
 		head = append(head, name)
 	}
 	head = append(head, "a lane")
-	rows := [][]string{head}
+	t := table.New(head...)
 	if len(r.footprints) == 0 {
-		return nil
+		return t
 	}
 	for _, primaries := range wholeFootprintPlan.primaries {
 		row, idle := []string{fmt.Sprint(primaries)}, make(map[int]float64)
@@ -134,7 +136,7 @@ func (r *record) footprintRows() [][]string {
 		}
 		least, most := slices.Min(wholeFootprintPlan.lanes), slices.Max(wholeFootprintPlan.lanes)
 		row = append(row, kilobytes((idle[most]-idle[least])/float64(primaries*(most-least))))
-		rows = append(rows, row)
+		t.Add(row...)
 	}
-	return rows
+	return t
 }

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/internal/stats"
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // tableOf makes a table of the pages: source, client, cluster, memory or fleet.
@@ -20,35 +21,31 @@ func tableOf(t pages.Table) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	source, err := r.source()
-	if err != nil {
-		return "", err
-	}
-	var rows [][]string
+	var made *table.Table
 	switch t.Name {
 	case "source":
-		return source, nil
+		return r.source(), nil
 	case "client":
-		rows = r.clientRows()
+		made = r.clientTable()
 	case "cluster":
-		rows = r.largeRows()
+		made = r.largeTable()
 	case "memory":
-		rows = r.footprintRows()
+		made = r.footprintTable()
 	case "fleet":
-		rows = r.fleetRows()
+		made = r.fleetTable()
 	default:
 		return "", errors.New("want one of source, client, cluster, memory and fleet")
 	}
-	if len(rows) < 2 {
+	if len(made.Rows) == 0 {
 		return "", errors.New("the raw file has nothing for it")
 	}
-	return markdown(rows), nil
+	return made.String(), nil
 }
 
-// clientRows has a row for each load and shape, with the medians of the rounds for one
+// clientTable has a row for each load and shape, with the medians of the rounds for one
 // processor and for two.
-func (r *record) clientRows() [][]string {
-	rows := [][]string{{"keys", "nodes × lanes", "callers", "req/s, 1 processor", "CPU/req", "req/s, 2 processors", "CPU/req", "2 to 1", "waiting for locks/req"}}
+func (r *record) clientTable() *table.Table {
+	t := table.New("keys", "nodes × lanes", "callers", "req/s, 1 processor", "CPU/req", "req/s, 2 processors", "CPU/req", "2 to 1", "waiting for locks/req")
 	type cell struct{ keys, nodes, lanes, callers int }
 	of := make(map[cell]map[int][]carried)
 	var order []cell
@@ -67,12 +64,12 @@ func (r *record) clientRows() [][]string {
 		for i := range min(len(one), len(two)) {
 			ratios = append(ratios, two[i].rate()/one[i].rate())
 		}
-		rows = append(rows, []string{
+		t.Add(
 			fmt.Sprint(at.keys), fmt.Sprintf("%d × %d", at.nodes, at.lanes), fmt.Sprint(at.callers),
 			rates(one), cpus(one), rates(two), cpus(two), spread(ratios), short(median(two, func(c carried) float64 { return float64(c.perRequest(c.LockWait)) })),
-		})
+		)
 	}
-	return rows
+	return t
 }
 
 func rates(of []carried) string {
@@ -83,14 +80,14 @@ func cpus(of []carried) string {
 	return short(median(of, func(c carried) float64 { return float64(c.perRequest(c.CPU)) }))
 }
 
-func (r *record) largeRows() [][]string {
-	rows := [][]string{{"", "3 primaries", "50", "500"}}
+func (r *record) largeTable() *table.Table {
+	t := table.New("", "3 primaries", "50", "500")
 	of := make(map[int][]large)
 	for _, l := range r.large {
 		of[l.Primaries] = append(of[l.Primaries], l)
 	}
 	if len(of) == 0 {
-		return nil
+		return t
 	}
 	for _, f := range []struct {
 		name string
@@ -116,20 +113,20 @@ func (r *record) largeRows() [][]string {
 		for _, primaries := range wholeLargePlan.primaries {
 			row = append(row, f.text(median(of[primaries], f.of)))
 		}
-		rows = append(rows, row)
+		t.Add(row...)
 	}
-	return rows
+	return t
 }
 
-func (r *record) fleetRows() [][]string {
-	rows := [][]string{{"hits/s of the fleet", "instances", "INCRBY/s", "hits an INCRBY", "node busy", "P50 of a hit", "P99"}}
+func (r *record) fleetTable() *table.Table {
+	t := table.New("hits/s of the fleet", "instances", "INCRBY/s", "hits an INCRBY", "node busy", "P50 of a hit", "P99")
 	for _, f := range r.fleets {
-		rows = append(rows, []string{
-			number(f.Rate * float64(f.Instances)), fmt.Sprint(f.Instances), number(float64(f.Flights) / f.During.Seconds()),
-			tenths(float64(f.Hits) / float64(f.Flights)), fmt.Sprintf("%.0f %%", 100*f.Busy), short(float64(f.P50)), short(float64(f.P99)),
-		})
+		t.Add(
+			number(f.Rate*float64(f.Instances)), fmt.Sprint(f.Instances), number(float64(f.Flights)/f.During.Seconds()),
+			tenths(float64(f.Hits)/float64(f.Flights)), fmt.Sprintf("%.0f %%", 100*f.Busy), short(float64(f.P50)), short(float64(f.P99)),
+		)
 	}
-	return rows
+	return t
 }
 
 func median[T any](of []T, figure func(T) float64) float64 {
@@ -137,23 +134,14 @@ func median[T any](of []T, figure func(T) float64) float64 {
 	for _, one := range of {
 		values = append(values, figure(one))
 	}
-	return middle(values)
-}
-
-func middle(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	slices.Sort(values)
-	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	return stats.Median(values)
 }
 
 func spread(values []float64) string {
 	if len(values) == 0 {
 		return ""
 	}
-	slices.Sort(values)
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", middle(values), values[0], values[len(values)-1])
+	return stats.Of(values).String()
 }
 
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }
@@ -175,27 +163,4 @@ func short(ns float64) string {
 		}
 	}
 	return d.Round(time.Second).String()
-}
-
-func markdown(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var text strings.Builder
-	for n, row := range rows {
-		for i, cell := range row {
-			say(&text, "| %s%s ", cell, strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
-		}
-		text.WriteString("|\n")
-		if n == 0 {
-			for _, width := range widths {
-				say(&text, "|%s", strings.Repeat("-", width+2))
-			}
-			text.WriteString("|\n")
-		}
-	}
-	return text.String()
 }

@@ -6,16 +6,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/internal/servers"
+
+	"github.com/redislanes/redislanes/bench/internal/evidence"
 )
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 // TestPageIsWhatWasMeasured makes the table and the plot again from the raw file.
 func TestPageIsWhatWasMeasured(t *testing.T) {
-	changed, err := writePage("../../../docs", true)
+	changed, err := pages.Rewrite("../..", "leases", true, evidence.Dated(tableOf))
 	require.NoError(t, err)
-	require.Empty(t, changed, "differ from what was measured: run make pages")
+	drawn, err := pages.Redraw("../..", "leases", true, picture)
+	require.NoError(t, err)
+	require.Empty(t, append(changed, drawn...), "differ from what was measured: run make pages")
 }
 
 // TestMeasure: a key that is hit often needs fewer commands than decisions with leases, and without

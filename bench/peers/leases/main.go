@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -9,9 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/machine"
-	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/internal/servers"
+
+	"github.com/redislanes/redislanes/bench/internal/evidence"
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
 )
 
 func main() {
@@ -44,81 +46,45 @@ func command(ctx context.Context, args []string) error {
 	case *short:
 		return lives(ctx)
 	case *rewrite != "":
-		changed, err := writePage(*rewrite, false)
-		for _, name := range changed {
-			fmt.Println("wrote", name)
-		}
-		return err
+		return evidence.Rewrite(os.Stdout, *rewrite, "leases", tableOf, picture)
 	}
-	// The machine is described first: a raw file that is written again is a change to the commit.
-	first := start{Format: rawFormat, Machine: machine.This(), During: *during}
-	out, err := createRaw(*raw)
+	first := start{rawfile.NewStart(), *during}
+	out, err := rawfile.Create(*raw)
 	if err != nil {
 		return err
 	}
-	measured, err := sweep(ctx, first, out)
+	measured := new(record)
+	err = measured.sweep(ctx, first, out)
+	fmt.Print(measured.table()) // what was measured is reported in any case
 	if err != nil {
 		return err
 	}
-	fmt.Print(measured.table())
-	return out.end()
+	now := time.Now().UTC().Truncate(time.Second)
+	return errors.Join(out.Write(line{End: &now}), out.Close())
 }
 
 // sweep measures all rates, with leases and without in turn.
-func sweep(ctx context.Context, first start, out *rawWriter) (*record, error) {
+func (r *record) sweep(ctx context.Context, first start, out *rawfile.Writer) error {
 	cluster, err := servers.LaunchCluster(ctx, servers.Options{Primaries: 3})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer cluster.Close()
-	r := new(record)
-	note := func(l line) error {
-		r.add(l)
-		return out.write(l)
-	}
+	note := func(l line) error { return errors.Join(r.add(l), out.Write(l)) }
 	if err := note(line{Start: &first}); err != nil {
-		return nil, err
+		return err
 	}
 	for _, rate := range rates {
 		for _, leases := range []bool{true, false} {
 			fmt.Fprintf(os.Stderr, "%d hits a second, leases %v\n", rate, leases)
 			row, err := measure(ctx, cluster.Addrs(), rate, leases, first.During)
 			if err != nil {
-				return nil, fmt.Errorf("%d hits a second, leases %v: %w", rate, leases, err)
+				return fmt.Errorf("%d hits a second, leases %v: %w", rate, leases, err)
 			}
 			if err := note(line{Row: &row}); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return r, nil
+	return nil
 }
-
-// writePage makes the table in the folder's leases.md, and leases.svg beside it. With check it only
-// returns what differs.
-func writePage(folder string, check bool) (changed []string, err error) {
-	changed, err = pages.Rewrite(folder, "leases", check, tableOf)
-	if err != nil {
-		return changed, err
-	}
-	r, err := readRaw(folder + "/" + rawOfPage)
-	if err != nil {
-		return changed, err
-	}
-	svg, err := r.plot()
-	if err != nil {
-		return changed, err
-	}
-	name := folder + "/leases.svg"
-	if old, err := os.ReadFile(name); err == nil && string(old) == string(svg) {
-		return changed, nil
-	}
-	changed = append(changed, name)
-	if check {
-		return changed, nil
-	}
-	return changed, os.WriteFile(name, svg, 0o644)
-}
-
-// rawOfPage is the page's raw file, from its folder.
-const rawOfPage = "../bench/raw/leases.jsonl"

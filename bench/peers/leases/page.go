@@ -1,21 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"image/color"
-	"strconv"
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
 	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/chart"
 )
 
 // tableOf makes a table of the page: source or rates.
@@ -28,9 +21,6 @@ func tableOf(t pages.Table) (string, error) {
 		return "", err
 	}
 	m := r.start.Machine
-	if m.Commit == "" || strings.HasSuffix(m.Commit, "+") {
-		return "", fmt.Errorf("was measured with changes that no commit has: %q", m.Commit)
-	}
 	switch t.Name {
 	case "source":
 		return fmt.Sprintf("- %s, commit %s, %s/%s, %d CPUs (%s), %s; three primaries on the same machine; %v for each row",
@@ -65,66 +55,35 @@ func short(d time.Duration) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// Two colours that colour-blind readers can tell apart.
-// Source: M. Okabe and K. Ito, "Color Universal Design", 2008.
-var colors = map[bool]color.Color{true: color.RGBA{0, 114, 178, 255}, false: color.RGBA{213, 94, 0, 255}}
-
-// plot draws commands per decision, and below them P99, by the rate; all axes are logarithmic.
-func (r *record) plot() ([]byte, error) {
-	const width, height = 7 * vg.Inch, 3 * vg.Inch
-	out := vgsvg.New(width, 2*height)
-	all := draw.New(out)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	for i, figure := range []struct {
-		name string
-		of   func(*row) float64
-	}{
-		{"commands per decision", (*row).perDecision},
-		{"P99 (µs)", func(r *row) float64 { return float64(r.P99) / 1000 }},
-	} {
-		p := plot.New()
-		p.X.Label.Text, p.Y.Label.Text = "hits a second on the key", figure.name
-		p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-		p.X.Tick.Marker, p.Y.Tick.Marker = powers{}, powers{}
-		p.Add(plotter.NewGrid())
-		for _, leases := range []bool{true, false} {
-			var points plotter.XYs
-			for _, row := range r.rows {
-				if y := figure.of(&row); row.Leases == leases && y > 0 {
-					points = append(points, plotter.XY{X: float64(row.Rate), Y: y})
-				}
-			}
-			line, dots, err := plotter.NewLinePoints(points)
-			if err != nil {
-				return nil, err
-			}
-			line.Color, line.Width = colors[leases], vg.Points(1.8)
-			dots.Color, dots.Shape = colors[leases], draw.CircleGlyph{}
-			p.Add(line, dots)
-			p.Legend.Add(map[bool]string{true: "with leases", false: "without"}[leases], line, dots)
-		}
-		p.Legend.Left = true
-		bottom := height * vg.Length(1-i)
-		p.Draw(draw.Crop(all, vg.Points(6), -vg.Points(12), bottom+vg.Points(6), bottom-height-vg.Points(8)))
+// picture draws commands per decision, and below them P99, by the rate.
+func picture(t pages.Table) ([]byte, error) {
+	if len(t.Files) != 1 {
+		return nil, errors.New("want one raw file")
 	}
-	var b bytes.Buffer
-	if _, err := out.WriteTo(&b); err != nil {
+	r, err := readRaw(t.Files[0])
+	if err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
-}
-
-// powers labels powers of ten.
-type powers struct{}
-
-// Ticks is part of plot.Ticker.
-func (powers) Ticks(low, high float64) (ticks []plot.Tick) {
-	for _, t := range (plot.LogTicks{Prec: -1}).Ticks(low, high) {
-		if t.Label != "" {
-			t.Label = strconv.FormatFloat(t.Value, 'g', 6, 64)
-		}
-		ticks = append(ticks, t)
+	over := chart.Axis{Label: "hits a second on the key"}
+	for _, row := range r.rows {
+		over.Add(float64(row.Rate), chart.Number(float64(row.Rate)))
 	}
-	return ticks
+	commands := chart.Panel{Title: "commands per decision", X: over, Y: chart.Powers}
+	times := chart.Panel{Title: "P99 (logarithmic)", X: over, Y: chart.Latency}
+	for _, leases := range []bool{true, false} {
+		name := map[bool]string{true: "with leases", false: "without"}[leases]
+		needs, takes := chart.Line{Name: name}, chart.Line{Name: name}
+		for _, row := range r.rows {
+			if row.Leases != leases {
+				continue
+			}
+			// The axis has no 0: none in so many decisions is less than one.
+			least := 1 / float64(row.Decisions)
+			needs.Points = append(needs.Points, chart.Point{X: float64(row.Rate), Y: max(row.perDecision(), least)})
+			takes.Points = append(takes.Points, chart.Point{X: float64(row.Rate), Y: float64(row.P99) / 1e6})
+		}
+		commands.Lines, times.Lines = append(commands.Lines, needs), append(times.Lines, takes)
+	}
+	c := chart.Chart{Title: "One key, with leases and without", Panels: []chart.Panel{commands, times}}
+	return c.SVG()
 }

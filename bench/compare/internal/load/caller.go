@@ -37,7 +37,7 @@ func newCaller(client *cluster.Client, l settings.Load, keys *keySet, number int
 		group = cluster.BySlot
 	}
 	return &caller{
-		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout, keys: keys, value: text(l.ValueSize),
+		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: keys, value: text(valueSize),
 		pick:     newPicker(l, number),
 		pipeline: pipeline.Config{Group: group, Sequential: l.FanOut == "sequential"}.New(client),
 	}

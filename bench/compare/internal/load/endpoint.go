@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 const (
@@ -79,12 +80,12 @@ func (e *Endpoint) Close() error { return e.client.Close() }
 // the pools are connected. What fails then is no error: it will in the
 // measurement, where it is counted.
 func (e *Endpoint) WarmUp(ctx context.Context) error {
-	if e.load.WarmUp <= 0 {
+	if e.load.WarmUp.Duration <= 0 {
 		return ctx.Err()
 	}
 	warm := settings.Step{Callers: e.load.Phases()[0].Callers, For: e.load.WarmUp}
 	e.run(ctx, warm, &recorder{result: NewResult()})
-	patience, cancel := context.WithTimeout(ctx, e.load.WarmUp)
+	patience, cancel := context.WithTimeout(ctx, e.load.WarmUp.Duration)
 	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
@@ -145,13 +146,13 @@ func (e *Endpoint) measure(ctx context.Context, phase settings.Step, origin time
 	before := counters(e.client.Stats())
 	var memory, memoryAfter runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	cpu, began := cpuTime(), time.Now()
+	cpu, began := usage.CPU(), time.Now()
 	watchers.Go(func() { use = watch(watching, e.client, origin) })
 	watchers.Go(func() { probe.loaded(watching, r.LoadedTrips) })
 
 	e.run(ctx, phase, &recorder{result: r})
 
-	r.Took, r.CPU = time.Since(began), cpuTime()-cpu
+	r.Took, r.CPU = time.Since(began), usage.CPU()-cpu
 	runtime.ReadMemStats(&memoryAfter)
 	after := counters(e.client.Stats())
 	stop()

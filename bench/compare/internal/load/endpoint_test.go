@@ -3,7 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,8 +20,8 @@ import (
 // open returns an endpoint over an emulated cluster.
 func open(t *testing.T, e *redistest.Emulated, file string) *Endpoint {
 	t.Helper()
-	t.Setenv("REDIS_ADDRS", "")
-	targets := NewTargets(e.Addrs())
+	t.Setenv("REDIS_ADDRS", strings.Join(e.Addrs(), ","))
+	targets := NewTargets()
 	t.Cleanup(func() { require.NoError(t, targets.Close()) })
 	endpoint, err := targets.Open(t.Context(), loadOf(t, file))
 	require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestNetwork(t *testing.T) {
 func TestNetworkOfOnePrimary(t *testing.T) {
 	servers.RequireServer(t)
 	t.Setenv("REDIS_ADDRS", "")
-	targets := NewTargets(nil)
+	targets := NewTargets()
 	t.Cleanup(func() { require.NoError(t, targets.Close()) })
 	endpoint, err := targets.Open(t.Context(), loadOf(t, "{scenario: fixed_key, callers: 1, primaries: 1, duration: 200ms, round_trip: 4ms}"))
 	require.NoError(t, err)
@@ -227,37 +227,6 @@ func TestNetworkOfOnePrimary(t *testing.T) {
 	require.Empty(t, r.Errors)
 	require.Positive(t, r.Requests)
 	require.GreaterOrEqual(t, time.Duration(r.Fast().Min()), 4*time.Millisecond)
-}
-
-// TestJitter measures over a network whose delays vary: a request takes at least the
-// round trip, and on average what half of the jitter adds.
-func TestJitter(t *testing.T) {
-	e := redistest.StartEmulated(t, 1)
-	endpoint := open(t, e, "{scenario: fixed_key, callers: 1, duration: 500ms, round_trip: 2ms, jitter: 20ms}")
-	r := endpoint.Measure(t.Context())[0]
-	require.Empty(t, r.Errors)
-	require.GreaterOrEqual(t, time.Duration(r.Writes.Min()), 2*time.Millisecond)
-	require.Greater(t, time.Duration(r.Writes.Mean()), 6*time.Millisecond)
-}
-
-func TestDelays(t *testing.T) {
-	c, random := networkConfig{RoundTrip: 10, Jitter: 8}, rand.New(rand.NewPCG(1, 2))
-	seen := make(map[time.Duration]bool)
-	for range 1000 {
-		seen[c.delay(random)] = true
-	}
-	require.Equal(t, map[time.Duration]bool{5: true, 6: true, 7: true, 8: true}, seen)
-}
-
-// TestHiccups lets nothing pass for 60 ms now and then: a request that is under way
-// takes as long.
-func TestHiccups(t *testing.T) {
-	e := redistest.StartEmulated(t, 2)
-	endpoint := open(t, e, "{scenario: variable_key, callers: 4, duration: 500ms, hiccups: {every: 40ms, for: 60ms}}")
-	r := endpoint.Measure(t.Context())[0]
-	require.Empty(t, r.Errors)
-	require.Positive(t, r.Requests)
-	require.Greater(t, time.Duration(r.Writes.Max()), 50*time.Millisecond)
 }
 
 func TestAddingRounds(t *testing.T) {

@@ -80,7 +80,7 @@ type picker struct {
 }
 
 func newPicker(l settings.Load, caller int) picker {
-	random := rand.New(rand.NewPCG(l.Seed, uint64(caller)))
+	random := rand.New(rand.NewPCG(1, uint64(caller)))
 	p := picker{random: random, n: l.Keys.Number}
 	if l.Keys.Distribution == "zipf" {
 		p.zipf = rand.NewZipf(random, l.Keys.Skew, 1, uint64(l.Keys.Number-1))

@@ -14,7 +14,7 @@ import (
 // run lets the phase's callers send until its end.
 func (e *Endpoint) run(ctx context.Context, phase settings.Step, to *recorder) {
 	began := time.Now()
-	end := began.Add(phase.For)
+	end := began.Add(phase.For.Duration)
 	ctx, cancel := context.WithDeadline(ctx, end.Add(grace))
 	defer cancel()
 	send := e.closedLoop(ctx, end)

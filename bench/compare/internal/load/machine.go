@@ -6,8 +6,9 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // A MachineUse is what a phase used of this machine and of this process.
@@ -37,19 +38,12 @@ type machineCount struct {
 }
 
 func (e *Endpoint) machineCount(ctx context.Context) (c machineCount) {
-	if times, err := cpu.TimesWithContext(ctx, false); err == nil && len(times) == 1 {
-		t := times[0]
-		busy := t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal
-		c.busy = seconds(busy)
-		c.all = c.busy + seconds(t.Idle+t.Iowait) // not less than busy by a rounding
-	}
+	c.busy, c.all = usage.Machine(ctx)
 	if e.network != nil {
 		c.network = e.network.cpu(ctx)
 	}
 	return c
 }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // cpu returns what the network's process has used so far; 0 where the system does
 // not tell.
@@ -59,7 +53,7 @@ func (n *network) cpu(ctx context.Context) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return seconds(t.User + t.System)
+	return time.Duration((t.User + t.System) * float64(time.Second))
 }
 
 // machineUse returns what was used between two counts, and what the garbage

@@ -33,9 +33,6 @@ type networkConfig struct {
 	Servers   []string
 	RoundTrip time.Duration
 	Bandwidth int // bytes a second of each connection; 0: no bound
-
-	Jitter                 time.Duration // a round trip takes up to this much longer
-	HiccupEvery, HiccupFor time.Duration // nothing passes for so long, about so often
 }
 
 // startNetwork runs this program again, as a network.
@@ -105,20 +102,17 @@ func ServeNetwork(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("network: %w", err)
 	}
 	go sharpenTimers()
-	quit := make(chan struct{})
-	defer close(quit)
 	proxies := make(map[string]string)
-	for i, server := range c.Servers {
+	for _, server := range c.Servers {
 		p, err := redistest.LaunchProxy(server)
 		if err != nil {
 			return err
 		}
 		defer p.Close()
-		for _, d := range directions {
+		for _, d := range []redistest.Direction{redistest.ToServer, redistest.ToClient} {
 			p.Delay(d, c.RoundTrip/2)
 			p.Throttle(d, c.Bandwidth)
 		}
-		go c.disturb(p, uint64(i), quit)
 		proxies[server] = p.Addr()
 	}
 	if err := json.NewEncoder(out).Encode(proxies); err != nil {

@@ -16,6 +16,8 @@ const (
 	preparedTTL = "3600"
 	// preparedAtOnce is how many commands of preparation travel together.
 	preparedAtOnce = 500
+	// valueSize is the bytes of values that are read or set.
+	valueSize = 100
 	// slowFieldSize is the bytes of each field of a large hash.
 	slowFieldSize = 1000
 )
@@ -24,7 +26,7 @@ const (
 // past any network between.
 func prepare(ctx context.Context, client *cluster.Client, l settings.Load, k *keySet) error {
 	w := &writer{ctx: ctx, p: pipeline.New(client)}
-	value := text(l.ValueSize)
+	value := text(valueSize)
 	for _, key := range k.many {
 		w.set(key, value)
 	}
@@ -41,7 +43,7 @@ func prepare(ctx context.Context, client *cluster.Client, l settings.Load, k *ke
 		w.hash(key, small)
 	}
 	if scenarioOf(l).slow > 0 {
-		large := largeHash(l.SlowSize)
+		large := largeHash(int(l.SlowSize))
 		for _, key := range k.slow {
 			w.hash(key, large)
 			w.flush() // these are large
@@ -94,5 +96,5 @@ func (w *writer) flush() {
 // preparedAs names what a load reads, so that it is prepared once.
 func preparedAs(l settings.Load) string {
 	s := scenarioOf(l)
-	return strconv.FormatBool(s.slow > 0) + fmt.Sprint(l.Scenario, l.Keys.Number, l.ValueSize, l.SlowSize)
+	return strconv.FormatBool(s.slow > 0) + fmt.Sprint(l.Scenario, l.Keys.Number, l.SlowSize)
 }

@@ -40,12 +40,10 @@ type target struct {
 	prepared map[string]bool
 }
 
-// NewTargets returns targets for the existing cluster at the addresses, or for
-// clusters to be started. The addresses of the environment variable REDIS_ADDRS
-// go before those given; a user and password come from REDIS_USERNAME and
-// REDIS_PASSWORD only.
-func NewTargets(addrs []string) *Targets {
-	t := &Targets{given: addrs, clusters: make(map[int]*target), networks: make(map[string]*network)}
+// NewTargets returns targets for the existing cluster of the environment variables REDIS_ADDRS,
+// REDIS_USERNAME and REDIS_PASSWORD, or for clusters to be started.
+func NewTargets() *Targets {
+	t := &Targets{clusters: make(map[int]*target), networks: make(map[string]*network)}
 	if env := os.Getenv("REDIS_ADDRS"); env != "" {
 		t.given = strings.Split(env, ",")
 	}
@@ -149,7 +147,7 @@ func (t *Targets) prepareOnce(ctx context.Context, s *target, l settings.Load, k
 // network returns the network of the load before the servers.
 func (t *Targets) network(ctx context.Context, s *target, l settings.Load) (*network, error) {
 	config := networkConfig{
-		RoundTrip: l.RoundTrip, Bandwidth: l.Bandwidth, Jitter: l.Jitter, HiccupEvery: l.Hiccups.Every, HiccupFor: l.Hiccups.For,
+		RoundTrip: l.RoundTrip.Duration, Bandwidth: int(l.Bandwidth),
 	}
 	key := fmt.Sprint(l.Primaries, config)
 	if n := t.networks[key]; n != nil {

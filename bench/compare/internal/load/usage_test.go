@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,8 +46,8 @@ func TestPauses(t *testing.T) {
 func TestUsage(t *testing.T) {
 	servers.RequireServer(t)
 	c := servers.StartCluster(t, servers.Options{Primaries: 3})
-	t.Setenv("REDIS_ADDRS", "")
-	targets := NewTargets(c.Addrs())
+	t.Setenv("REDIS_ADDRS", strings.Join(c.Addrs(), ","))
+	targets := NewTargets()
 	t.Cleanup(func() { require.NoError(t, targets.Close()) })
 	e, err := targets.Open(t.Context(), loadOf(t, "{scenario: variable_key, callers: 4, duration: 500ms, round_trip: 4ms}"))
 	require.NoError(t, err)

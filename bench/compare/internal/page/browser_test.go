@@ -106,7 +106,7 @@ func TestPageInABrowser(t *testing.T) {
 	require.LessOrEqual(t, s.Wide, 0, "wider than the window")
 	require.Less(t, s.High, 6000)
 	require.Equal(t, 6+3+2+1+6, s.Rows) // figures, limits, sizes, errors, what they used
-	require.Len(t, s.Figures, 1+2*4)
+	require.Len(t, s.Figures, 1+2*2)
 	picture := open(t, shot)
 	for _, f := range s.Figures {
 		box := image.Rect(f.Box.X, f.Box.Y, f.Box.X+f.Box.W, f.Box.Y+f.Box.H)

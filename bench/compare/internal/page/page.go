@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	_ "embed" // of the page's template
 	"html/template"
 	"io"
@@ -39,25 +40,29 @@ func Write(r *report.Report, w io.Writer) error {
 	if d.Heading == "" {
 		d.Heading = r.File
 	}
-	over, err := plot.Over(r)
-	if err != nil {
+	var err error
+	if d.Over, err = figures(plot.Over(r)); err != nil {
 		return err
 	}
-	d.Over = figures(over)
 	for _, run := range r.Runs {
-		drawn, err := plot.OfRun(run)
+		drawn, err := figures(plot.OfRun(run))
 		if err != nil {
 			return err
 		}
-		d.Parts = append(d.Parts, part{run.Title(), figures(drawn)})
+		d.Parts = append(d.Parts, part{run.Title(), drawn})
 	}
 	return page.Execute(w, d)
 }
 
-// figures takes the SVG as it is: package plot wrote it, with all texts escaped.
-func figures(drawings []plot.Drawing) (all []figure) {
-	for _, d := range drawings {
-		all = append(all, figure{d.Title, template.HTML(d.SVG)})
+// figures takes the SVG as it is: package chart wrote it, with all texts escaped.
+func figures(all []plot.Figure) (drawn []figure, err error) {
+	for _, f := range all {
+		svg, err := f.SVG()
+		if err != nil {
+			return nil, err
+		}
+		svg = svg[bytes.Index(svg, []byte("<svg")):] // without the head of a file
+		drawn = append(drawn, figure{f.Title, template.HTML(svg)})
 	}
-	return all
+	return drawn, nil
 }

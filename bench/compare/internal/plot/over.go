@@ -4,42 +4,67 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
+	gonum "gonum.org/v1/plot"
 
+	"github.com/redislanes/redislanes/bench/chart"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
 )
+
+// A series is phases over a number.
+type series struct {
+	name   string
+	points []point
+}
+
+type point struct {
+	at    float64
+	phase *report.Phase
+}
 
 // A sweep is the runs that differ in one setting only, which has a number.
 type sweep struct {
 	key  string
 	rest string // the other settings that vary, as text
-	at   []float64
-	text []string
+	at   []gonum.Tick
 	runs []*report.Run
 }
 
-// overSettings draws throughput and latency over each setting that was varied
-// and has a number, once for each combination of the others.
-func overSettings(r *report.Report) (figures []*figure, err error) {
+// Over returns throughput and latency over each setting that was varied and has a number, once
+// for each combination of the others.
+func Over(r *report.Report) (all []Figure) {
 	for _, s := range sweeps(r) {
-		f, err := s.figure()
-		if err != nil {
-			return nil, err
+		over := chart.Axis{Label: s.key}
+		for _, t := range s.at {
+			over.Add(t.Value, t.Label)
 		}
-		figures = append(figures, f)
+		title := "Over " + s.key
+		for _, part := range []string{s.rest, s.runs[0].Conditions(s.key)} {
+			if part != "" {
+				title += ", " + part
+			}
+		}
+		f := Figure{slug("over-" + s.key + "-" + s.rest), chart.Chart{Title: title, Panels: panels(over, s.series())}}
+		if s.key == "rate" {
+			due := chart.Line{Name: "rate that is due", Style: chart.Dotted}
+			for _, t := range over.Ticks {
+				due.Points = append(due.Points, chart.Point{X: t.Value, Y: t.Value})
+			}
+			f.Panels[0].Lines = append(f.Panels[0].Lines, due)
+		}
+		all = append(all, f)
 	}
-	return figures, nil
+	return all
 }
 
 func sweeps(r *report.Report) (all []*sweep) {
 	for _, run := range r.Runs {
 		for i, v := range run.Varied {
-			at, ok := numeric(v.Value)
+			tick, ok := tickOf(v.Value)
 			if !ok {
 				continue
 			}
@@ -49,75 +74,19 @@ func sweeps(r *report.Report) (all []*sweep) {
 				all = append(all, &sweep{key: v.Key, rest: rest})
 				j = len(all) - 1
 			}
-			all[j].at = append(all[j].at, at)
-			all[j].text = append(all[j].text, numberText(v.Value))
-			all[j].runs = append(all[j].runs, run)
+			all[j].at, all[j].runs = append(all[j].at, tick), append(all[j].runs, run)
 		}
 	}
 	return slices.DeleteFunc(all, func(s *sweep) bool { return len(s.runs) < 2 })
 }
 
-// numeric returns a number for the axis: that of a duration is in milliseconds.
-func numeric(v any) (float64, bool) {
-	switch v := v.(type) {
-	case int:
-		return float64(v), true
-	case float64:
-		return v, true
-	case string:
-		if bytes, ok := settings.ParseBandwidth(v); ok {
-			return float64(bytes), true
-		}
-		d, err := time.ParseDuration(v)
-		return ms(d), err == nil
+// tickOf returns the place of a value on an axis: that of a duration is in milliseconds.
+func tickOf(value string) (gonum.Tick, bool) {
+	if number, err := strconv.ParseFloat(value, 64); err == nil {
+		return gonum.Tick{Value: number, Label: chart.Number(number)}, true
 	}
-	return 0, false
-}
-
-// numberText shortens large numbers.
-func numberText(v any) string {
-	switch v := v.(type) {
-	case int:
-		return rateText(float64(v))
-	case float64:
-		return rateText(v)
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func (s *sweep) figure() (*figure, error) {
-	over := axis{label: s.key}
-	for i, at := range s.at {
-		over.add(at, s.text[i])
-	}
-	title := "Over " + s.key
-	for _, part := range []string{s.rest, s.runs[0].Conditions(s.key)} {
-		if part != "" {
-			title += ", " + part
-		}
-	}
-	f, err := lines(&figure{name: slug("over-" + s.key + "-" + s.rest), title: title}, over, s.series())
-	if err == nil && s.key == "rate" {
-		err = f.target(s.at)
-	}
-	return f, err
-}
-
-// target draws the rate that was due beside that which was reached.
-func (f *figure) target(rates []float64) error {
-	var points plotter.XYs
-	for _, rate := range slices.Sorted(slices.Values(rates)) {
-		points = append(points, plotter.XY{X: rate, Y: rate})
-	}
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return err
-	}
-	line.Color, line.Width, line.Dashes = palette[6], vg.Points(1), []vg.Length{vg.Points(5), vg.Points(3)}
-	f.panels[0].Add(line)
-	f.legend.Add("rate that is due", line)
-	return nil
+	d, err := time.ParseDuration(value)
+	return gonum.Tick{Value: ms(d), Label: value}, err == nil
 }
 
 // series are the rows of all runs, in the order in which they come.
@@ -129,36 +98,66 @@ func (s *sweep) series() (all []series) {
 				j = len(all)
 				all = append(all, series{name: r.name})
 			}
-			all[j].points = append(all[j].points, point{s.at[i], r.phase})
+			all[j].points = append(all[j].points, point{s.at[i].Value, r.phase})
 		}
 	}
 	return all
 }
 
 // poolSizes draws a run over the size of its pools, where one kind has several.
-func poolSizes(name string, run *report.Run) (*figure, error) {
-	groups := run.BySize()
-	if len(groups) == 0 {
-		return nil, nil
-	}
-	over := axis{label: "connections to each node"}
+func poolSizes(run *report.Run) []chart.Panel {
+	over := chart.Axis{Label: "connections to each node"}
 	var all []series
-	for _, g := range groups {
+	for _, g := range run.BySize() {
 		s := series{name: g.Name}
 		for _, e := range g.Endpoints {
-			over.add(float64(e.Connections()), fmt.Sprint(e.Connections()))
+			over.Add(float64(e.Connections()), fmt.Sprint(e.Connections()))
 			s.points = append(s.points, point{float64(e.Connections()), e.Phases[0]})
 		}
 		slices.SortFunc(s.points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 		all = append(all, s)
 	}
-	return lines(&figure{name: name + "-pool-size", title: "Over the size of the pool: " + run.Title()}, over, all)
+	if len(all) == 0 {
+		return nil
+	}
+	return panels(over, all)
 }
 
-// withFailures adds the share of failures to a name, if there is any worth it.
-func withFailures(name string, p *report.Phase) string {
-	if share := 100 * p.FailedShare(); share >= 0.1 {
-		return strings.TrimSpace(fmt.Sprintf("%s, %.3g %% failed", name, share))
+// panels are throughput, latency and, where requests failed, their share. What did not succeed
+// at all has no latency.
+func panels(over chart.Axis, all []series) []chart.Panel {
+	rates := chart.Panel{Title: "requests per second that succeeded", X: over}
+	times := chart.Panel{Title: "latency of successes: P50 as lines, P99 as dotted lines", X: over, Y: chart.Latency}
+	failed := chart.Panel{Title: "requests that failed (%)", X: over}
+	few := chart.Line{Name: fmt.Sprintf("over %.0f %% failed", 100*verdict.MostFailures), Style: chart.Crosses}
+	anyFailed := false
+	for _, s := range all {
+		rate, failures := chart.Line{Name: s.name}, chart.Line{Name: s.name}
+		p50, p99 := chart.Line{Name: s.name}, chart.Line{Name: s.name, Style: chart.Dotted}
+		for _, p := range s.points {
+			least, most := p.phase.Spread()
+			rate.Points = append(rate.Points, chart.Point{X: p.at, Y: p.phase.Rate, Low: least, High: most})
+			failures.Points = append(failures.Points, chart.Point{X: p.at, Y: 100 * p.phase.FailedShare()})
+			anyFailed = anyFailed || p.phase.Failed > 0
+			if p.phase.Requests == 0 {
+				continue
+			}
+			middle, high := chart.Point{X: p.at, Y: ms(p.phase.Latency.At(50))}, chart.Point{X: p.at, Y: ms(p.phase.Latency.At(99))}
+			p50.Points, p99.Points = append(p50.Points, middle), append(p99.Points, high)
+			if p.phase.FailedShare() > verdict.MostFailures {
+				few.Points = append(few.Points, middle, high)
+			}
+		}
+		rates.Lines, failed.Lines = append(rates.Lines, rate), append(failed.Lines, failures)
+		times.Lines = append(times.Lines, p50, p99)
 	}
-	return name
+	drawn := []chart.Panel{rates}
+	times.Lines = append(times.Lines, few)
+	if slices.ContainsFunc(times.Lines, func(l chart.Line) bool { return len(l.Points) > 0 }) {
+		drawn = append(drawn, times)
+	}
+	if anyFailed {
+		drawn = append(drawn, failed)
+	}
+	return drawn
 }

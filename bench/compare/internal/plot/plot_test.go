@@ -1,11 +1,6 @@
 package plot
 
 import (
-	"bytes"
-	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,127 +11,84 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 )
 
-// drawn draws a report of the file, in which each endpoint's phases had a
-// thousand requests, and returns the names of the figures.
-func drawn(t *testing.T, file string, formats ...string) (folder string, names []string) {
+// measured is a report of the file in which that share of each endpoint's requests failed.
+func measured(t *testing.T, file string, share func(settings.Load) float64) *report.Report {
+	t.Helper()
 	f, err := settings.Parse("test.yaml", []byte(file))
 	require.NoError(t, err)
 	r := report.New(f)
-	for i, s := range f.Runs {
+	for _, s := range f.Runs {
 		run := r.Begin(s)
-		for j, e := range run.Endpoints {
+		for i, e := range s.Endpoints {
+			const all = 10_000
+			failed := int64(share(e.Load) * all)
 			var phases []*load.Result
-			for _, step := range s.Endpoints[j].Load.Phases() {
+			for _, step := range e.Load.Phases() {
 				result := load.NewResult()
-				result.Callers, result.Requests, result.Took = step.Callers, 1000, time.Second
-				for v := range int64(1000) {
-					require.NoError(t, result.Writes.RecordValue((v+1)*int64(i+j+1)*10_000))
+				result.Callers, result.Took, result.Requests = step.Callers, time.Second, all-failed
+				for v := range result.Requests {
+					require.NoError(t, result.Writes.RecordValue((v+1)*int64(i+1)*1000))
+				}
+				if failed > 0 {
+					result.Errors["deadline"] = load.Failure{Count: failed, Example: "late"}
 				}
 				result.Use.Samples = []load.Sample{{At: 0, Open: 3}, {At: time.Second, Open: 9}}
 				phases = append(phases, result)
 			}
-			e.Add(phases)
+			run.Endpoints[i].Add(phases)
 		}
 	}
 	r.Finish()
-	folder = filepath.Join(t.TempDir(), "made")
-	require.NoError(t, Write(folder, formats, r))
-	files, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	for _, f := range files {
-		names = append(names, f.Name())
-	}
-	return folder, names
+	return r
 }
 
+func none(settings.Load) float64 { return 0 }
+
+// TestFigures: each has its texts, and a name by which it is found.
 func TestFigures(t *testing.T) {
-	tests := map[string][]string{
-		"{}": {"run-01-mixed-10keys-latency.svg", "run-01-mixed-10keys-percentiles.svg", "run-01-mixed-10keys-throughput.svg"},
-		"steps: [{callers: 1, for: 1s}, {callers: 2, for: 1s}]": {"run-01-mixed-10keys-connections.svg",
-			"run-01-mixed-10keys-latency.svg", "run-01-mixed-10keys-percentiles.svg", "run-01-mixed-10keys-throughput.svg"},
-		"vary: {round_trip: [0, 5ms]}": {"over-round-trip.svg",
-			"run-01-round-trip-0-latency.svg", "run-01-round-trip-0-percentiles.svg", "run-01-round-trip-0-throughput.svg",
-			"run-02-round-trip-5ms-latency.svg", "run-02-round-trip-5ms-percentiles.svg", "run-02-round-trip-5ms-throughput.svg"},
-	}
-	for file, want := range tests {
-		_, names := drawn(t, file, "svg")
-		require.Equal(t, want, names, file)
-	}
-}
-
-func TestFormats(t *testing.T) {
-	folder, names := drawn(t, "{}", "svg", "png")
-	require.Len(t, names, 6)
-	svg, err := os.ReadFile(filepath.Join(folder, "run-01-mixed-10keys-percentiles.svg"))
-	require.NoError(t, err)
-	for _, text := range []string{"laned-4", ">P99<", "latency (logarithmic)"} {
-		require.True(t, strings.Contains(string(svg), text), text)
-	}
-	png, err := os.ReadFile(filepath.Join(folder, "run-01-mixed-10keys-percentiles.png"))
-	require.NoError(t, err)
-	require.True(t, bytes.HasPrefix(png, []byte("\x89PNG")))
-}
-
-func TestNothingToDraw(t *testing.T) {
-	f, err := settings.Parse("test.yaml", []byte("{}"))
-	require.NoError(t, err)
-	r := report.New(f)
-	r.Begin(f.Runs[0])
-	require.NoError(t, Write(t.TempDir(), []string{"svg"}, r))
-}
-
-func TestNumeric(t *testing.T) {
 	for _, test := range []struct {
-		value any
-		want  float64
-		ok    bool
+		file, name string
+		want       []string
 	}{
-		{15, 15, true}, {0.5, 0.5, true}, {"0", 0, true}, {"1ms", 1, true}, {"200µs", 0.2, true}, {"50MB/s", 5e7, true},
-		{"shop", 0, false}, {true, 0, false}, {"100 zipf 1.1", 0, false},
+		{"{}", "run-01-mixed-10keys-percentiles", []string{">Latency by percentile: mixed_10keys (100 callers,<", ">P99<", ">laned-4<"}},
+		{"steps: [{callers: 1, for: 1s}, {callers: 2, for: 1s}]", "run-01-mixed-10keys-connections", []string{">connections open, all nodes together<"}},
+		{"{rate: 100, callers: 7, vary: {round_trip: [0, 5ms]}}", "over-round-trip",
+			[]string{">Over round_trip, 7 callers, 100 requests a second<", ">requests per second that succeeded<", ">5ms<"}},
+		{"vary: {rate: [10, 500], group: [node]}", "over-rate", []string{">rate that is due<", ">by node<"}},
+		{"vary: {pool: [{kind: fixed, size: 2}, {kind: fixed, size: 9}]}", "run-01-mixed-10keys-pool-size", []string{">connections to each node<", ">fixed<"}},
 	} {
-		got, ok := numeric(test.value)
-		require.Equal(t, test.ok, ok, test.value)
-		require.InDelta(t, test.want, got, 1e-12)
+		svg, err := SVG(measured(t, test.file, none), test.name)
+		require.NoError(t, err)
+		for _, want := range test.want {
+			require.Contains(t, string(svg), want, test.name)
+		}
+		require.NotContains(t, string(svg), "failed")
 	}
+	_, err := SVG(measured(t, "{}", none), "other")
+	require.ErrorContains(t, err, `no figure "other": there are ["run-01-mixed-10keys-percentiles"]`)
 }
 
-func TestNice(t *testing.T) {
-	for _, test := range []struct{ value, down, up float64 }{
-		{0.3, 0.2, 0.5}, {1, 1, 1}, {1.5, 1, 2}, {7, 5, 10}, {90, 50, 100},
+// TestFailuresAreDrawn: a pool of which most requests fail does not look like a fast
+// one.
+func TestFailuresAreDrawn(t *testing.T) {
+	r := measured(t, "vary: {pool: [{kind: fixed, size: 2}, {kind: fixed, size: 9}]}", func(l settings.Load) float64 {
+		if l.Pool.Size == 2 {
+			return 0.86
+		}
+		return 0
+	})
+	for figure, want := range map[string][]string{
+		"percentiles": {">fixed-2, 86 % failed<", ">fixed-9<"},
+		"pool-size":   {">requests that failed (%)<", ">over 1 % failed<"},
 	} {
-		require.InDelta(t, test.down, nice(test.value, math.Floor), 1e-9)
-		require.InDelta(t, test.up, nice(test.value, math.Ceil), 1e-9)
+		svg, err := SVG(r, "run-01-mixed-10keys-"+figure)
+		require.NoError(t, err)
+		for _, text := range want {
+			require.Contains(t, string(svg), text, figure)
+		}
 	}
-}
-
-func TestTexts(t *testing.T) {
-	require.Equal(t, "500 µs", msText(0.5))
-	require.Equal(t, "2 ms", msText(2))
-	require.Equal(t, "1.5 s", msText(1500))
-	require.Equal(t, "1.2M", rateText(1_200_000))
-	require.Equal(t, "65.4k", rateText(65_400))
-	require.Equal(t, "12", rateText(12))
-	require.Equal(t, "over-round-trip-callers-5", slug("over-round_trip-callers=5 "))
-}
-
-func TestNarrowTitles(t *testing.T) {
-	require.Equal(t, []string{"Over rate, 50 callers"}, wrap(titleStyle(), "Over rate, 50 callers", narrowWidth))
-	require.Equal(t, []string{"Over rate,", "50 callers"}, wrap(titleStyle(), "Over rate, 50 callers", 100))
-}
-
-func TestThemedFollowsTheReadersScheme(t *testing.T) {
-	text := string(themed([]byte(`<svg><g a="1"><path style="fill:#FFFFFF"/><text>a</text></g></svg>`)))
-	require.Contains(t, text, `<path style="fill:var(--paper)"/>`)
-	require.Contains(t, text, "@media (prefers-color-scheme:dark){svg{--paper:#0D1117;")
-	require.Less(t, strings.Index(text, "<style>"), strings.Index(text, "<g "))
-}
-
-func TestDrawRates(t *testing.T) {
-	text, err := DrawRates("Rates", []Rates{{"One key", "callers", []Line{{"ours", []int{1, 8}, []float64{10, 20}}}}})
+	svg, err := SVG(measured(t, "vary: {callers: [1, 2]}", func(settings.Load) float64 { return 1 }), "over-callers")
 	require.NoError(t, err)
-	for _, want := range []string{">Rates<", ">One key<", ">callers", ">ours<"} {
-		require.Contains(t, string(text), want)
-	}
-	_, err = DrawRates("Rates", []Rates{{Title: "One key"}})
-	require.Error(t, err)
+	require.Contains(t, string(svg), ">requests that failed (%)<")
+	require.NotContains(t, string(svg), "latency", "nothing succeeded")
 }

@@ -1,25 +1,22 @@
 package raw
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
 )
-
-// format is the version of the lines.
-const format = 1
 
 // A line is one of three kinds, which have a field each.
 type line struct {
 	Start *start `json:"start,omitempty"` // the first line
 	Turn  *turn  `json:"turn,omitempty"`
-	End   *end   `json:"end,omitempty"` // the last one
+	End   *end   `json:"end,omitempty"`
 }
 
 type start struct {
@@ -42,47 +39,35 @@ type end struct {
 	Failure     string   `json:"failure,omitempty"`
 }
 
-// A Writer writes lines. A nil one does nothing.
-type Writer struct {
-	lines *json.Encoder
-	err   error // the first one
+// A Writer writes lines. The first error is that of End.
+type Writer struct{ lines *rawfile.Writer }
+
+// Create opens a raw file. Without a name, nothing is written.
+func Create(name string) (Writer, error) {
+	w, err := rawfile.Create(name)
+	return Writer{w}, err
 }
 
-// NewWriter returns a writer.
-func NewWriter(w io.Writer) *Writer { return &Writer{lines: json.NewEncoder(w)} }
-
 // Start writes the line of what is about to be measured, and where.
-func (w *Writer) Start(f *settings.File, m report.Machine) {
-	w.write(line{Start: &start{format, f.Name, string(f.Text), m}})
+func (w Writer) Start(f *settings.File, m report.Machine) {
+	_ = w.lines.Write(line{Start: &start{rawfile.Format, f.Name, string(f.Text), m}})
 }
 
 // Turn writes the line of one turn. Samples of the pools are left out where no
 // figure is made of them.
-func (w *Writer) Turn(run, endpoint string, phases []*load.Result) {
+func (w Writer) Turn(run, endpoint string, phases []*load.Result) {
 	if len(phases) == 1 {
 		short := *phases[0]
 		short.Use.Samples = nil
 		phases = []*load.Result{&short}
 	}
-	w.write(line{Turn: &turn{run, endpoint, phases}})
+	_ = w.lines.Write(line{Turn: &turn{run, endpoint, phases}})
 }
 
-// End writes the last line, and returns the first error of all.
-func (w *Writer) End(r *report.Report) error {
-	if w == nil {
-		return nil
-	}
-	w.write(line{End: &end{r.Machine.Redis, r.Interrupted, r.Failure}})
-	if w.err != nil {
-		return fmt.Errorf("raw: %w", w.err)
-	}
-	return nil
-}
-
-func (w *Writer) write(l line) {
-	if w != nil && w.err == nil {
-		w.err = w.lines.Encode(l)
-	}
+// End writes the last lines.
+func (w Writer) End(r *report.Report) error {
+	_ = w.lines.Write(line{End: &end{r.Machine.Redis, r.Interrupted, r.Failure}})
+	return w.lines.Close()
 }
 
 // A reader makes a report of lines.
@@ -91,38 +76,18 @@ type reader struct {
 	report *report.Report
 }
 
-// Read makes the report of which the lines were written. Lines whose last one is
-// missing are those of a process that was ended, and make a report that says so.
-func Read(name string, from io.Reader) (*report.Report, error) {
-	lines := json.NewDecoder(from)
+// Read makes the report of which the lines were written.
+func Read(name string) (*report.Report, error) {
 	r := &reader{}
-	ended := false
-	for n := 1; ; n++ {
-		var l line
-		err := lines.Decode(&l)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && r.report != nil {
-			break
-		}
-		if err == nil {
-			err = r.add(l)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", name, n, err)
-		}
-		ended = l.End != nil
+	if err := rawfile.Read(name, r.add); err != nil {
+		return nil, err
 	}
-	if r.report == nil {
-		return nil, fmt.Errorf("%s: has no lines: want a file that -raw wrote", name)
-	}
-	r.report.Interrupted = r.report.Interrupted || !ended
 	r.report.Finish()
 	return r.report, nil
 }
 
 func (r *reader) add(l line) error {
 	switch {
-	case (l.Start != nil) != (r.report == nil):
-		return errors.New("want one line of the start, before all others")
 	case l.Start != nil:
 		return r.start(l.Start)
 	case l.Turn != nil:
@@ -136,12 +101,10 @@ func (r *reader) add(l line) error {
 }
 
 func (r *reader) start(s *start) (err error) {
-	if s.Format != format {
-		return fmt.Errorf("has format %d: want %d", s.Format, format)
-	}
-	if r.file, err = settings.Parse(s.File, []byte(s.Settings)); err != nil {
+	if r.file, err = settings.Parse(filepath.Base(s.File), []byte(s.Settings)); err != nil {
 		return err
 	}
+	r.file.Name = s.File
 	r.report = report.New(r.file)
 	r.report.Machine = s.Machine
 	return nil

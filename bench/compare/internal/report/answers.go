@@ -7,6 +7,7 @@ import (
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // judge says how the phase did under an open loop, and which share of the requests
@@ -15,10 +16,10 @@ func (p *Phase) judge() {
 	f := verdict.Figures{
 		Target: p.load.Rate, Actual: p.Rate, Failed: p.FailedShare(), P99: p.Latency.At(99), Measured: p.Requests > 0,
 	}
-	if sla := p.load.SLA; sla.Within > 0 {
+	if sla := p.load.SLA; sla.Within.Duration > 0 {
 		share := 0.0
 		if all := p.Requests + p.Failed; all > 0 {
-			share = float64(p.sum.Within(sla.Within)) / float64(all)
+			share = float64(p.sum.Within(sla.Within.Duration)) / float64(all)
 		}
 		p.InTime, f.SLA, f.InTime = &share, sla.Share, share
 	}
@@ -37,10 +38,10 @@ func (p *Phase) inTimeText() string {
 // A Limit is how many requests a second an endpoint serves, by the rates that were
 // measured.
 type Limit struct {
-	Run      string `json:"run,omitempty"` // what else tells its runs from the others
-	Endpoint string `json:"endpoint"`
+	Run      string // what else tells its runs from the others
+	Endpoint string
 	verdict.Limit
-	Why string `json:"why,omitempty"` // it does not hold more
+	Why string // it does not hold more
 }
 
 // limits are those of each endpoint whose rate was varied.
@@ -70,10 +71,10 @@ func (r *Report) limits() (all []Limit) {
 	return all
 }
 
-func (r *Report) limitTable() *table {
-	t := &table{text: 2, last: true, head: []string{"run", "endpoint", "holds", "breaks at", "recommended (80 %)", "why it breaks"}}
+func (r *Report) limitTable() *table.Table {
+	t := &table.Table{Text: 2, Last: true, Head: []string{"run", "endpoint", "holds", "breaks at", "recommended (80 %)", "why it breaks"}}
 	for _, l := range r.Limits {
-		t.add(l.Run, l.Endpoint, rateOr(l.Holds, "none"), rateOr(l.Breaks, "not reached"), rateOr(l.Recommended, "none"), l.Why)
+		t.Add(l.Run, l.Endpoint, rateOr(l.Holds, "none"), rateOr(l.Breaks, "not reached"), rateOr(l.Recommended, "none"), l.Why)
 	}
 	return t
 }
@@ -92,12 +93,12 @@ const enoughRate = 0.95
 // A Size is how many connections to each node a kind of pool needs for a run's
 // load, by the sizes that were measured.
 type Size struct {
-	Run    string `json:"run"`
-	Pool   string `json:"pool"` // its kind, with what else of the client varied
-	Enough int    `json:"enough"`
-	Less   int    `json:"too_few"` // the largest that is not enough; 0: none was measured
-	Why    string `json:"why,omitempty"`
-	Bound  string `json:"bound_by,omitempty"` // what that one was bound by
+	Run    string
+	Pool   string // its kind, with what else of the client varied
+	Enough int
+	Less   int // the largest that is not enough; 0: none was measured
+	Why    string
+	Bound  string // what that one was bound by
 }
 
 // sizes are those of the kinds of pools that were measured in several sizes.
@@ -174,10 +175,10 @@ func (g SizeGroup) size(run string) (s Size, ok bool) {
 	return s, true
 }
 
-func (r *Report) sizeTable() *table {
-	t := &table{text: 2, last: true, head: []string{"run", "pool", "enough", "too few", "bound by", "why"}}
+func (r *Report) sizeTable() *table.Table {
+	t := &table.Table{Text: 2, Last: true, Head: []string{"run", "pool", "enough", "too few", "bound by", "why"}}
 	for _, s := range r.Sizes {
-		t.add(s.Run, s.Pool, countOr(s.Enough, "none measured"), countOr(s.Less, "none measured"), s.Bound, strings.TrimSpace(s.Why))
+		t.Add(s.Run, s.Pool, countOr(s.Enough, "none measured"), countOr(s.Less, "none measured"), s.Bound, strings.TrimSpace(s.Why))
 	}
 	return t
 }

@@ -32,25 +32,13 @@ var conditions = []struct {
 		return fmt.Sprintf("%.0f requests a second", l.Rate)
 	}},
 	{"round_trip", func(l settings.Load) string {
-		if l.RoundTrip == 0 && l.HasNetwork() {
+		if l.RoundTrip.Duration == 0 && l.HasNetwork() {
 			return "round trip of loopback"
 		}
-		if l.RoundTrip == 0 {
+		if l.RoundTrip.Duration == 0 {
 			return "loopback"
 		}
 		return fmt.Sprintf("round trip +%v", l.RoundTrip)
-	}},
-	{"jitter", func(l settings.Load) string {
-		if l.Jitter == 0 {
-			return ""
-		}
-		return fmt.Sprintf("jitter %v", l.Jitter)
-	}},
-	{"hiccups", func(l settings.Load) string {
-		if l.Hiccups.For == 0 {
-			return ""
-		}
-		return fmt.Sprintf("hiccups of %v every %v", l.Hiccups.For, l.Hiccups.Every)
 	}},
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // Markdown returns a table for a page: one that WriteTable prints, which are figures,
@@ -16,15 +18,13 @@ func (r *Report) Markdown(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t == nil || len(t.rows) == 0 {
+	if t == nil || len(t.Rows) == 0 {
 		return "", errors.New("the raw file has no such table")
 	}
-	var text strings.Builder
-	t.write(&text)
-	return text.String(), nil
+	return t.String(), nil
 }
 
-func (r *Report) tableOf(name string) (*table, error) {
+func (r *Report) tableOf(name string) (*table.Table, error) {
 	switch name {
 	case "figures":
 		return r.figures(), nil
@@ -43,22 +43,22 @@ func (r *Report) tableOf(name string) (*table, error) {
 		return r.ratios(names)
 	}
 	if columns, ok := strings.CutPrefix(name, "only "); ok {
-		return r.figures().only(columns)
+		return only(r.figures(), columns)
 	}
 	return nil, nil
 }
 
 // only returns the text columns and those that are asked for, as in "req/s, P99 of
 // round_trip=1ms fixed-": of rows that have all of these words in a text.
-func (t *table) only(asked string) (*table, error) {
+func only(t *table.Table, asked string) (*table.Table, error) {
 	names, words, _ := strings.Cut(asked, " of ")
-	short := &table{text: t.text}
+	short := &table.Table{Text: t.Text}
 	var columns []int
-	for i := range t.text {
+	for i := range t.Text {
 		columns = append(columns, i)
 	}
 	for name := range strings.SplitSeq(names, ", ") {
-		i := slices.Index(t.head, name)
+		i := slices.Index(t.Head, name)
 		if i < 0 {
 			return nil, fmt.Errorf("figures have no column %q", name)
 		}
@@ -70,11 +70,11 @@ func (t *table) only(asked string) (*table, error) {
 		}
 		return cells
 	}
-	short.head = pick(t.head)
-	for _, row := range t.rows {
-		texts := strings.Join(row[:t.text], " ")
+	short.Head = pick(t.Head)
+	for _, row := range t.Rows {
+		texts := strings.Join(row[:t.Text], " ")
 		if !slices.ContainsFunc(strings.Fields(words), func(word string) bool { return !strings.Contains(texts, word) }) {
-			short.add(pick(row)...)
+			short.Add(pick(row)...)
 		}
 	}
 	return short, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // Notes says what makes the figures worth less than they seem.
@@ -19,7 +20,7 @@ func (r *Report) Notes() (notes []string) {
 			"The processors of this machine were the limit, not the pool: its size says little there, and a larger machine would give other figures"},
 		{func(p *Phase) bool { return p.Bound == byServer },
 			"A server used its processor up, and was the limit, not the pool"},
-		{func(p *Phase) bool { return p.Resources.disturbed(r.Machine.CPUs) }, fmt.Sprintf("Other processes used more than %s of the processors: measure again when the machine is quiet", percent(othersFrom))},
+		{func(p *Phase) bool { return p.Resources.disturbed(r.Machine.CPUs) }, fmt.Sprintf("Other processes used more than %s of the processors: measure again when the machine is quiet", percent(usage.Disturbed))},
 	} {
 		if rows := r.rows(n.holds); rows != "" {
 			notes = append(notes, n.text+": "+rows+".")

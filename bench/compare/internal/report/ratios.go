@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/stats"
+	"github.com/redislanes/redislanes/bench/internal/stats"
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A comparable is a figure of which the ratio of two endpoints says something.
@@ -19,21 +19,19 @@ type comparable struct {
 
 var comparables = []comparable{
 	{"req/s", func(r Round) float64 { return r.Rate }, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
-	{"P50", func(r Round) float64 { return r.P50 }, nanoseconds},
-	{"P99", func(r Round) float64 { return r.P99 }, nanoseconds},
-	{"fast P50", func(r Round) float64 { return r.FastP50 }, nanoseconds},
-	{"fast P99", func(r Round) float64 { return r.FastP99 }, nanoseconds},
-	{"CPU/req", func(r Round) float64 { return r.CPU }, nanoseconds},
+	{"P50", func(r Round) float64 { return r.P50 }, table.Nanoseconds},
+	{"P99", func(r Round) float64 { return r.P99 }, table.Nanoseconds},
+	{"fast P50", func(r Round) float64 { return r.FastP50 }, table.Nanoseconds},
+	{"fast P99", func(r Round) float64 { return r.FastP99 }, table.Nanoseconds},
+	{"CPU/req", func(r Round) float64 { return r.CPU }, table.Nanoseconds},
 }
-
-func nanoseconds(v float64) string { return duration(time.Duration(v)) }
 
 // ratios is a table of figures beside those of the first endpoint, which has its own:
 // the medians of the ratios round by round, with the lowest and the highest. One figure
 // has a row for each run and a column for each endpoint, or the other way round if
 // there are more endpoints; several, of one run, have a column each. "req/s of fixed
 // node" are those of the endpoints that have both words in their names.
-func (r *Report) ratios(asked string) (*table, error) {
+func (r *Report) ratios(asked string) (*table.Table, error) {
 	names, words, _ := strings.Cut(asked, " of ")
 	var of []comparable
 	for _, name := range strings.Split(names, ", ") {
@@ -52,29 +50,29 @@ func (r *Report) ratios(asked string) (*table, error) {
 	case len(of) > 1 || len(lines[0].phases) > len(lines):
 		return byEndpoint(lines, of), nil
 	}
-	t := &table{text: 1, head: []string{"run"}}
+	t := &table.Table{Text: 1, Head: []string{"run"}}
 	for _, p := range lines[0].phases {
-		t.head = append(t.head, p.endpoint.Name)
+		t.Head = append(t.Head, p.endpoint.Name)
 	}
 	for _, l := range lines {
 		row := []string{l.name}
 		for _, p := range l.phases {
 			row = append(row, p.beside(l.phases[0], of[0]))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t, nil
 }
 
-func byEndpoint(lines []line, of []comparable) *table {
-	t := &table{text: 1, head: []string{"endpoint"}}
+func byEndpoint(lines []line, of []comparable) *table.Table {
+	t := &table.Table{Text: 1, Head: []string{"endpoint"}}
 	for _, l := range lines {
 		for _, c := range of {
 			name := l.name
 			if len(of) > 1 {
 				name = c.name
 			}
-			t.head = append(t.head, name)
+			t.Head = append(t.Head, name)
 		}
 	}
 	for i, p := range lines[0].phases {
@@ -84,7 +82,7 @@ func byEndpoint(lines []line, of []comparable) *table {
 				row = append(row, l.phases[i].beside(l.phases[0], c))
 			}
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	return t
 }
@@ -139,17 +137,5 @@ func (p endpointPhase) beside(first endpointPhase, of comparable) string {
 	if len(ratios) == 0 {
 		return ""
 	}
-	decimals := ratioDecimals(stats.Median(ratios))
-	return fmt.Sprintf("%.*f (%.*f to %.*f)", decimals, stats.Median(ratios), decimals, slices.Min(ratios), decimals, slices.Max(ratios))
-}
-
-// ratioDecimals are as many as a small ratio needs so as not to look like nothing.
-func ratioDecimals(of float64) int {
-	switch {
-	case of < 0.01:
-		return 4
-	case of < 0.1:
-		return 3
-	}
-	return 2
+	return stats.Of(ratios).String()
 }

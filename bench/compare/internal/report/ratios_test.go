@@ -50,13 +50,6 @@ func TestFiguresOnly(t *testing.T) {
 	require.ErrorContains(t, err, "no such table")
 }
 
-// TestSmallRatios have the digits that tell them from nothing.
-func TestSmallRatios(t *testing.T) {
-	require.Equal(t, 2, ratioDecimals(0.25))
-	require.Equal(t, 3, ratioDecimals(0.054))
-	require.Equal(t, 4, ratioDecimals(0.0015))
-}
-
 // TestRatiosOfRuns: each run has a row, and so has each step of a load.
 func TestRatiosOfRuns(t *testing.T) {
 	f, err := settings.Parse("test.yaml", []byte(`{question: "Which?", vary: {callers: [5, 50], pool: [{kind: fixed, size: 3}, {kind: laned}]}}`))

@@ -5,37 +5,36 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
+	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // Resources are what a phase used. What is not known is nil.
 type Resources struct {
-	IdleTrip   *Latency `json:"round_trip_idle,omitempty"`   // of PING before the load
-	LoadedTrip *Latency `json:"round_trip_loaded,omitempty"` // and during it, on a connection of its own
+	// Round trips of PING before the load and during it, on a connection of its own.
+	IdleTrip, LoadedTrip Latency
 
 	// Shares of processors: 1 is one processor, but for the machine all there are.
-	Machine *float64 `json:"machine_busy,omitempty"` // share of all processors, by whatever process
-	Client  float64  `json:"client_processors"`
-	Network float64  `json:"network_processors,omitempty"` // of the proxies
-	Others  *float64 `json:"other_processors,omitempty"`   // processes that are not of the measurement, if the servers are here
+	Machine *float64 // share of all processors, by whatever process
+	Client  float64
+	Network float64  // of the proxies
+	Others  *float64 // processes that are not of the measurement, if the servers are here
 
-	Servers *ServerUse `json:"servers,omitempty"`
+	Servers *ServerUse
 
-	GCPauses       uint32        `json:"gc_pauses"`
-	GCPauseTime    time.Duration `json:"gc_pause_time_ns"`
-	GCLongestPause time.Duration `json:"gc_longest_pause_ns"`
-	MaxHeap        uint64        `json:"max_heap_bytes"`
-	MaxGoroutines  int           `json:"max_goroutines"`
+	GCPauses       uint32
+	GCLongestPause time.Duration
+	MaxHeap        uint64
+	MaxGoroutines  int
 }
 
 // A ServerUse is what the servers say they used.
 type ServerUse struct {
-	Processors float64 `json:"processors"`           // of all together
-	Busiest    float64 `json:"busiest"`              // of the one that used most, in the round where it was highest
-	CPU        float64 `json:"cpu_per_request_ns"`   // of all together
-	Sent       float64 `json:"sent_per_request"`     // bytes, to the servers
-	Received   float64 `json:"received_per_request"` // bytes, from the servers
-	SentRate   float64 `json:"sent_per_second"`      // bytes
-	Rate       float64 `json:"received_per_second"`  // bytes
+	Processors float64 // of all together
+	Busiest    float64 // of the one that used most, in the round where it was highest
+	CPU        float64 // of all together
+	Sent       float64 // bytes, to the servers
+	Received   float64 // bytes, from the servers
 }
 
 // resourcesOf returns what the rounds used together, with so many processors here.
@@ -43,17 +42,10 @@ type ServerUse struct {
 func resourcesOf(s *load.Result, processors int, serversHere bool) Resources {
 	took := s.Took.Seconds()
 	r := Resources{
-		GCPauses: s.Machine.Pauses, GCPauseTime: s.Machine.PauseTime, GCLongestPause: s.Machine.LongestPause,
+		GCPauses: s.Machine.Pauses, GCLongestPause: s.Machine.LongestPause,
 		MaxHeap: s.Use.MaxHeap, MaxGoroutines: s.Use.MaxGoroutines,
 	}
-	if s.IdleTrips.TotalCount() > 0 {
-		l := latencyOf(s.IdleTrips)
-		r.IdleTrip = &l
-	}
-	if s.LoadedTrips.TotalCount() > 0 {
-		l := latencyOf(s.LoadedTrips)
-		r.LoadedTrip = &l
-	}
+	r.IdleTrip, r.LoadedTrip = Latency{s.IdleTrips}, Latency{s.LoadedTrips}
 	if took <= 0 {
 		return r
 	}
@@ -62,7 +54,6 @@ func resourcesOf(s *load.Result, processors int, serversHere bool) Resources {
 		r.Servers = &ServerUse{
 			Processors: u.CPU.Seconds() / took, Busiest: u.Busiest, CPU: s.PerRequest(float64(u.CPU)),
 			Sent: s.PerRequest(float64(u.Received)), Received: s.PerRequest(float64(u.Sent)),
-			SentRate: float64(u.Received) / took, Rate: float64(u.Sent) / took,
 		}
 	}
 	if s.Machine.All > 0 {
@@ -86,9 +77,6 @@ const (
 	longerFrom = 1.5
 	// Batches by request that waited, from which on a pool counts as too small.
 	waitedFrom = 0.1
-	// othersFrom is the share of the processors from which on other processes have
-	// disturbed the measurement.
-	othersFrom = 0.1
 )
 
 // Bounds are what kept a phase from doing more.
@@ -132,23 +120,23 @@ func (p *Phase) waited(share float64) bool {
 
 // disturbed reports whether other processes used much of so many processors.
 func (r Resources) disturbed(processors int) bool {
-	return r.Others != nil && *r.Others > othersFrom*float64(processors)
+	return r.Others != nil && *r.Others > usage.Disturbed*float64(processors)
 }
 
 // longer returns how many times longer a round trip took under load; longerFrom if
 // that is not known.
 func (r Resources) longer() float64 {
-	if r.IdleTrip == nil || r.LoadedTrip == nil || r.IdleTrip.At(50) == 0 {
+	if r.IdleTrip.Count() == 0 || r.LoadedTrip.Count() == 0 || r.IdleTrip.At(50) == 0 {
 		return longerFrom
 	}
 	return float64(r.LoadedTrip.At(50)) / float64(r.IdleTrip.At(50))
 }
 
 // resourceTable says what each row used.
-func (r *Report) resourceTable() *table {
-	t := &table{text: 2, head: resourceHead}
+func (r *Report) resourceTable() *table.Table {
+	t := &table.Table{Text: 2, Head: resourceHead}
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
-		t.add(append([]string{run.Name, e.RowName(p)}, p.Resources.cells(p.Bound)...)...)
+		t.Add(append([]string{run.Name, e.RowName(p)}, p.Resources.cells(p.Bound)...)...)
 	})
 	return t
 }
@@ -159,11 +147,11 @@ var resourceHead = []string{"run", "endpoint", "bound by", "RTT idle", "RTT load
 // cells are those of the row behind its name.
 func (r Resources) cells(bound string) []string {
 	const unknown = "?"
-	trip := func(l *Latency) string {
-		if l == nil {
+	trip := func(l Latency) string {
+		if l.Count() == 0 {
 			return unknown
 		}
-		return duration(l.At(50))
+		return table.Duration(l.At(50))
 	}
 	cells := []string{bound, trip(r.IdleTrip), trip(r.LoadedTrip), unknown, fmt.Sprintf("%.2f", r.Client)}
 	if r.Machine != nil {
@@ -171,11 +159,11 @@ func (r Resources) cells(bound string) []string {
 	}
 	if s := r.Servers; s != nil {
 		cells = append(cells, fmt.Sprintf("%.2f", s.Processors), fmt.Sprintf("%.2f", s.Busiest),
-			duration(time.Duration(s.CPU)), bytesText(s.Sent), bytesText(s.Received))
+			table.Nanoseconds(s.CPU), bytesText(s.Sent), bytesText(s.Received))
 	} else {
 		cells = append(cells, unknown, unknown, unknown, unknown, unknown)
 	}
-	return append(cells, fmt.Sprint(r.GCPauses), duration(r.GCLongestPause), bytesText(float64(r.MaxHeap)), fmt.Sprint(r.MaxGoroutines))
+	return append(cells, fmt.Sprint(r.GCPauses), table.Duration(r.GCLongestPause), bytesText(float64(r.MaxHeap)), fmt.Sprint(r.MaxGoroutines))
 }
 
 func percent(share float64) string {

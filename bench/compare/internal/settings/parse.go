@@ -1,16 +1,20 @@
 package settings
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"regexp"
-	"strconv"
+	"slices"
+	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Read reads the file of that name. The error joins an [Error] for each mistake.
+// Read reads the file of that name.
 func Read(name string) (*File, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -19,167 +23,206 @@ func Read(name string) (*File, error) {
 	return Parse(name, data)
 }
 
+// A document is a file before what it varies is multiplied.
+type document struct {
+	Question  string
+	Load      Load `yaml:",inline"`
+	Endpoints []yaml.Node
+	Vary      yaml.Node
+}
+
 // Parse is Read for what a file holds; the name is for errors.
 func Parse(name string, data []byte) (*File, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, syntaxError(name, err)
+	d := document{Load: defaults()}
+	err := decode(data, &d)
+	if err == nil && len(bytes.TrimSpace(data)) == 0 {
+		err = errors.New("is empty")
 	}
-	d := &decoder{file: name}
-	if len(doc.Content) == 0 {
-		return nil, &Error{name, 1, 1, "", "is empty: want a mapping of settings"}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	s := &source{file: &File{Name: name, Text: data}, load: defaults()}
-	s.read(d, doc.Content[0])
-	if err := d.err(); err != nil {
-		return nil, err
+	f := &File{Name: name, Question: strings.TrimSpace(d.Question), Text: data}
+	if f.Runs, err = d.runs(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	s.expand(d)
-	return s.file, d.err()
+	return f, nil
 }
 
-var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
 
-// syntaxError gives an error of the YAML parser, which knows the line but not
-// the column, the form of the others.
-func syntaxError(name string, err error) error {
-	line, text := 1, err.Error()
-	if m := syntaxLine.FindStringSubmatch(text); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = n
-		}
-		text = m[2]
+// decode refuses keys that do not exist. What the text does not mention stays as it is.
+func decode(text []byte, to any) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(to); err != nil && !errors.Is(err, io.EOF) {
+		text := strings.Replace(err.Error(), "yaml: unmarshal errors:\n  ", "", 1)
+		return errors.New(unknownKey.ReplaceAllString(text, "unknown key $1"))
 	}
-	return &Error{name, line, 1, "", "not YAML: " + text}
+	return nil
 }
 
-// A source is a file that was read and is not expanded yet.
-type source struct {
-	file      *File
-	load      Load // of all endpoints
-	endpoints []endpoint
-	varied    []variation
-}
-
-// An endpoint is one that the file lists.
-type endpoint struct {
-	name   string
-	node   *yaml.Node
-	values []assignment
-}
-
-// An assignment is a key with its value.
-type assignment struct {
-	field      *field
-	key, value *yaml.Node
-	path       string
+// decodeNode is decode for a part of a file, with the file's lines in errors.
+func decodeNode(n *yaml.Node, to any) error {
+	text, err := yaml.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return decode(append(bytes.Repeat([]byte("\n"), max(0, n.Line-1)), text...), to)
 }
 
 // A variation is a key with several values.
 type variation struct {
-	field  *field
-	key    *yaml.Node
+	key    string
 	values []*yaml.Node
 }
 
-func (s *source) read(d *decoder, root *yaml.Node) {
-	names := fieldNames("question", "addrs", "endpoints", "vary")
-	d.mapping(root, "", "a mapping of settings", func(key, value *yaml.Node) {
-		switch key.Value {
-		case "question":
-			if value.Kind != yaml.ScalarNode {
-				d.fail(value, "question", "%s: want a text", shown(value))
-			}
-			s.file.Question = value.Value
-		case "addrs":
-			s.readAddrs(d, value)
-		case "endpoints":
-			s.readEndpoints(d, value)
-		case "vary":
-			s.readVary(d, value)
+// ofClient are the keys whose variation makes endpoints of a run. That of others makes runs.
+var ofClient = []string{"pool", "group", "fan_out"}
+
+func (d *document) runs() (runs []Run, err error) {
+	var ofRuns, ofClients []variation
+	for i := 0; i+1 < len(d.Vary.Content); i += 2 {
+		v := variation{d.Vary.Content[i].Value, d.Vary.Content[i+1].Content}
+		switch {
+		case len(v.values) == 0:
+			return nil, fmt.Errorf("line %d: vary.%s: want a list of values", d.Vary.Line, v.key)
+		case slices.ContainsFunc(d.Endpoints, func(e yaml.Node) bool { return sets(&e, v.key) }):
+			return nil, fmt.Errorf("%s is varied, and set by an endpoint: remove one of the two", v.key)
+		case slices.Contains(ofClient, v.key):
+			ofClients = append(ofClients, v)
 		default:
-			f := findField(key.Value)
-			if f == nil {
-				d.unknown(key, key.Value, names)
-				return
+			ofRuns = append(ofRuns, v)
+		}
+	}
+	if len(d.Endpoints) == 0 {
+		d.Endpoints = []yaml.Node{{Kind: yaml.MappingNode}}
+	}
+	for _, varied := range product(ofRuns) {
+		r, err := d.run(varied, product(ofClients))
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// sets reports whether a mapping has a key.
+func sets(n *yaml.Node, key string) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
+}
+
+// An assignment is a key with one of its values.
+type assignment struct {
+	key   string
+	value *yaml.Node
+}
+
+// to sets the key of a load.
+func (a assignment) to(l *Load) error {
+	key := &yaml.Node{Kind: yaml.ScalarNode, Value: a.key}
+	return decodeNode(&yaml.Node{Kind: yaml.MappingNode, Line: a.value.Line, Content: []*yaml.Node{key, a.value}}, l)
+}
+
+// product returns every combination of the values; the last key changes fastest.
+func product(varied []variation) [][]assignment {
+	all := [][]assignment{nil}
+	for _, v := range varied {
+		var longer [][]assignment
+		for _, before := range all {
+			for _, value := range v.values {
+				longer = append(longer, append(slices.Clip(before), assignment{v.key, value}))
 			}
-			f.apply(d, key, value, key.Value, &s.load)
 		}
-	})
+		all = longer
+	}
+	return all
 }
 
-func (s *source) readAddrs(d *decoder, n *yaml.Node) {
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		d.fail(n, "addrs", "%s: want a list of host:port", shown(n))
-		return
-	}
-	for i, item := range n.Content {
-		item = follow(item)
-		if _, port, err := net.SplitHostPort(item.Value); err != nil || port == "" {
-			d.fail(item, fmt.Sprintf("addrs[%d]", i), "%s: want host:port", shown(item))
-			continue
+// run makes the endpoints of one combination.
+func (d *document) run(varied []assignment, clients [][]assignment) (r Run, err error) {
+	load := d.Load
+	for _, a := range varied {
+		if err := a.to(&load); err != nil {
+			return r, err
 		}
-		s.file.Addrs = append(s.file.Addrs, item.Value)
+		r.Varied = append(r.Varied, Value{a.key, shown(a.value)})
 	}
+	r.Name, r.Rounds = load.Scenario, load.Rounds
+	if len(varied) > 0 {
+		r.Name = Join(r.Varied)
+	}
+	for i := range d.Endpoints {
+		for _, client := range clients {
+			e, err := endpointOf(&d.Endpoints[i], load, client)
+			if err != nil {
+				return r, err
+			}
+			switch same := func(o Endpoint) bool { return o.Name == e.Name }; {
+			case slices.ContainsFunc(r.Endpoints, same):
+				return r, fmt.Errorf("%q is the name of two endpoints: give each its own", e.Name)
+			case e.Load.Rounds != r.Rounds:
+				return r, fmt.Errorf("endpoint %q: rounds belong to all endpoints: set them at the top", e.Name)
+			}
+			r.Endpoints = append(r.Endpoints, e)
+		}
+	}
+	return r, nil
 }
 
-func (s *source) readEndpoints(d *decoder, n *yaml.Node) {
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		d.fail(n, "endpoints", "%s: want a list such as [{name: small, pool: {kind: fixed, size: 10}}]", shown(n))
-		return
+func endpointOf(n *yaml.Node, load Load, varied []assignment) (Endpoint, error) {
+	e := struct {
+		Name string
+		Load Load `yaml:",inline"`
+	}{Load: load}
+	if err := decodeNode(n, &e); err != nil {
+		return Endpoint{}, err
 	}
-	for i, item := range n.Content {
-		item = follow(item)
-		path := fmt.Sprintf("endpoints[%d]", i)
-		e := endpoint{node: item}
-		d.mapping(item, path, "a mapping such as {name: small, pool: {kind: fixed, size: 10}}", func(key, value *yaml.Node) {
-			e.read(d, key, value, path)
-		})
-		s.endpoints = append(s.endpoints, e)
+	var names []string
+	if e.Name != "" {
+		names = append(names, e.Name)
 	}
+	for _, a := range varied {
+		if err := a.to(&e.Load); err != nil {
+			return Endpoint{}, err
+		}
+		switch a.key {
+		case "pool":
+			names = append(names, e.Load.Pool.String())
+		case "group":
+			names = append(names, "by "+e.Load.Group)
+		default:
+			names = append(names, a.value.Value)
+		}
+	}
+	if len(names) == 0 {
+		names = append(names, e.Load.Pool.String())
+	}
+	return Endpoint{strings.Join(names, " "), e.Load}, e.Load.validate()
 }
 
-func (e *endpoint) read(d *decoder, key, value *yaml.Node, path string) {
-	path = join(path, key.Value)
-	if key.Value == "name" {
-		if value.Kind != yaml.ScalarNode || value.Value == "" {
-			d.fail(value, path, "%s: want a text", shown(value))
-		}
-		e.name = value.Value
-		return
+// shown is a value in the name of a run. A duration has the unit that suits it.
+func shown(n *yaml.Node) string {
+	if d, err := time.ParseDuration(n.Value); err == nil && d != 0 {
+		return d.String()
 	}
-	f := findField(key.Value)
-	switch {
-	case f == nil:
-		d.unknown(key, path, fieldNames("name"))
-	case f.ofRun:
-		d.fail(key, path, "belongs to all endpoints, which have their turns in the same rounds: set it at the top, or vary it")
-	default:
-		scratch := defaults()
-		f.apply(d, key, value, path, &scratch)
-		e.values = append(e.values, assignment{f, key, value, path})
+	if n.Kind == yaml.ScalarNode {
+		return n.Value
 	}
+	text, _ := yaml.Marshal(n) // of what was read
+	return strings.TrimSpace(string(text))
 }
 
-func (s *source) readVary(d *decoder, n *yaml.Node) {
-	d.mapping(n, "vary", "a mapping of keys to lists, such as {callers: [15, 40]}", func(key, value *yaml.Node) {
-		path := join("vary", key.Value)
-		f := findField(key.Value)
-		if f == nil {
-			d.unknown(key, path, fieldNames())
-			return
-		}
-		if value.Kind != yaml.SequenceNode || len(value.Content) == 0 {
-			d.fail(value, path, "%s: want a list of values", shown(value))
-			return
-		}
-		v := variation{field: f, key: key}
-		for i, item := range value.Content {
-			scratch := defaults()
-			item = follow(item)
-			f.apply(d, item, item, fmt.Sprintf("%s[%d]", path, i), &scratch)
-			v.values = append(v.values, item)
-		}
-		s.varied = append(s.varied, v)
-	})
+// Join returns the values as a text.
+func Join(values []Value) string {
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, v.Key+"="+v.Value)
+	}
+	return strings.Join(parts, " ")
 }

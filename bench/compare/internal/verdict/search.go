@@ -17,25 +17,20 @@ type Point struct {
 
 // A Limit is the highest rate that holds. 0 is none.
 type Limit struct {
-	Recommended float64 `json:"recommended_per_second"` // 80 % of the limit
-	Holds       float64 `json:"holds_per_second"`       // the highest rate that holds, with all lower ones
-	Breaks      float64 `json:"breaks_per_second"`      // the lowest rate that does not
-	// HeldAbove is the highest rate that held although a lower one did not: noise,
-	// which the limit leaves out.
-	HeldAbove float64 `json:"held_above_per_second,omitempty"`
+	Recommended float64 // 80 % of the limit
+	Holds       float64 // the highest rate that holds, with all lower ones
+	Breaks      float64 // the lowest rate that does not
 }
 
 // Highest finds the limit among rates in any order.
 func Highest(points []Point) (l Limit) {
 	for _, p := range sorted(points) {
 		switch {
-		case !p.Holds && l.Breaks == 0:
-			l.Breaks = p.At
-		case !p.Holds:
-		case l.Breaks == 0:
+		case l.Breaks != 0: // what holds above is noise
+		case p.Holds:
 			l.Holds = p.At
 		default:
-			l.HeldAbove = p.At
+			l.Breaks = p.At
 		}
 	}
 	l.Recommended = RecommendedShare * l.Holds

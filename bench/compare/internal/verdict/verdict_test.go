@@ -34,7 +34,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestHighest(t *testing.T) {
-	require.Equal(t, Limit{Recommended: 16, Holds: 20, Breaks: 30, HeldAbove: 40},
+	require.Equal(t, Limit{Recommended: 16, Holds: 20, Breaks: 30},
 		Highest([]Point{{40, true}, {10, true}, {30, false}, {20, true}, {50, false}}))
 	require.Equal(t, Limit{Breaks: 10}, Highest([]Point{{10, false}}))
 	require.Equal(t, Limit{Recommended: 8, Holds: 10}, Highest([]Point{{10, true}}))

@@ -1,3 +1,0 @@
-// Package stats describes latencies by their moments and percentiles, and tells
-// whether two endpoints differ.
-package stats
