@@ -130,7 +130,7 @@ results: ## Measure what has no raw file in bench/raw yet, and write the tables 
 
 leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (3 min)
 	@scripts/ensure-deps.sh redis-server >&2
-	@$(GO) run -C bench ./peers/leases -raw raw/leases.jsonl
+	@$(GO) run -C bench ./peers/leases -raw raw/leases.jsonl.gz
 
 pages: ## Write the tables, figures and plots of the pages from the raw files (20 s)
 	@$(GO) run -C bench ./peers -rewrite .

@@ -30,17 +30,17 @@ step() {
 	local name=$1
 	shift
 	[[ $name =~ $only ]] || return 0
-	if [ -e "$raw/$name.jsonl" ]; then
+	if [ -e "$raw/$name.jsonl.gz" ]; then
 		echo "results: $name: is there"
 		return 0
 	fi
 	echo "results: $name: $(date +%H:%M:%S)"
-	"$@" -raw "bin/$name.jsonl" >"bin/$name.log" 2>&1 || {
+	"$@" -raw "bin/$name.jsonl.gz" >"bin/$name.log" 2>&1 || {
 		tail -n 5 "bin/$name.log" >&2
 		echo "results: $name failed; bin/$name.log has what it said" >&2
 		return 1
 	}
-	mv "bin/$name.jsonl" "$raw/$name.jsonl"
+	mv "bin/$name.jsonl.gz" "$raw/$name.jsonl.gz"
 }
 
 read -r -a flags <<<"${PEERFLAGS:-}"

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
 )
 
 // TestPagesNoticeAnotherFigure changes one figure of a raw file, and one of a page.
 func TestPagesNoticeAnotherFigure(t *testing.T) {
 	const file, other = "raw/pool-factor.jsonl", `"Requests":8646,`
-	whole, err := os.ReadFile(filepath.Join("..", file))
+	whole, err := rawfile.Bytes(filepath.Join("..", file+".gz"))
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(whole), "\n")
 	text := []byte(strings.Join(lines[:3], "") + strings.Join(lines[len(lines)-2:], "")) // the start, two turns, the end
@@ -41,27 +43,4 @@ func TestPagesNoticeAnotherFigure(t *testing.T) {
 	require.NoError(t, os.WriteFile(raw, []byte(cut), 0o644))
 	_, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.ErrorContains(t, err, "did not end")
-}
-
-// TestEveryRawFileIsUsed: a raw file that no page has a table of is of no use.
-func TestEveryRawFileIsUsed(t *testing.T) {
-	files, err := filepath.Glob("../raw/*.jsonl")
-	require.NoError(t, err)
-	names, err := pages.Of("..")
-	require.NoError(t, err)
-	var all strings.Builder
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		all.Write(text)
-	}
-	for _, file := range files {
-		used := strings.Contains(all.String(), "raw/"+filepath.Base(file))
-		for _, pattern := range []string{"raw/peers-tcp-*.jsonl", "raw/peers-tls-*.jsonl", "raw/cuts-*.jsonl", "raw/growth-primaries-*.jsonl"} {
-			matches, err := filepath.Match(pattern, "raw/"+filepath.Base(file))
-			require.NoError(t, err)
-			used = used || matches && strings.Contains(all.String(), pattern)
-		}
-		require.True(t, used, "%s is on no page", file)
-	}
 }

@@ -2,8 +2,8 @@
 // itself, the cost of a very large cluster and, by simulation, the load of a fleet of instances
 // on the node of one hot key.
 //
-//	go -C bench run ./scale -raw raw/scale.jsonl
-//	go -C bench run ./scale -memory -raw raw/memory.jsonl
+//	go -C bench run ./scale -raw raw/scale.jsonl.gz
+//	go -C bench run ./scale -memory -raw raw/memory.jsonl.gz
 //
 // The first two are measured beside servers that answer without work, in a process of
 // their own: each counts INCRBY and EXPIRE by their line ends and replies 1. What is left

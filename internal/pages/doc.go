@@ -30,5 +30,6 @@
 //
 // The names of files are relative to the folder of all pages, so that bench/RESULTS.md
 // and bench/results/peers.md name the same file in the same way. They may be patterns
-// of [path/filepath.Match], for the files of a measurement that has several.
+// of [path/filepath.Match], for the files of a measurement that has several. A file may be
+// compressed, with .gz behind its name.
 package pages

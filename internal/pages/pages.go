@@ -121,6 +121,9 @@ func present(folder string, tables Make) Make {
 		var paths []string
 		for _, file := range t.Files {
 			found, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(file)))
+			if err == nil && len(found) == 0 {
+				found, err = filepath.Glob(filepath.Join(folder, filepath.FromSlash(file)) + ".gz")
+			}
 			if err != nil {
 				return "", err
 			}

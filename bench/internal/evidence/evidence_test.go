@@ -1,0 +1,114 @@
+package evidence
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/internal/rawfile"
+)
+
+// rawFiles returns all raw files by their names, without the ending.
+func rawFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../raw/*.jsonl.gz")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := make(map[string]string)
+	for _, file := range files {
+		all[strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")] = file
+	}
+	return all
+}
+
+// TestNoRawFileWasEdited: each has the hash of its lines in the last one or, if it is older
+// than that rule, in a list that only shrinks.
+func TestNoRawFileWasEdited(t *testing.T) {
+	list, err := os.ReadFile("../../raw/before-hashes.txt")
+	require.NoError(t, err)
+	older := make(map[string]string)
+	for line := range strings.Lines(string(list)) {
+		if hash, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && hash != "#" {
+			older[name] = hash
+		}
+	}
+	for name, file := range rawFiles(t) {
+		text, err := rawfile.Bytes(file)
+		require.NoError(t, err)
+		sealed, err := rawfile.Sealed(text)
+		require.NoError(t, err, file)
+		if !sealed {
+			blob := sha1.Sum(slices.Concat(fmt.Appendf(nil, "blob %d\x00", len(text)), text)) // as git names it
+			require.Equal(t, older[name], fmt.Sprintf("%x", blob), "%s was edited, or has not ended", file)
+			delete(older, name)
+		}
+	}
+	require.Empty(t, older, "before-hashes.txt lists files that are gone, or end with a hash: take the lines out")
+}
+
+// TestCommitsOfRawFiles: each raw file names a commit behind the present one. Those that are
+// lost are named in a list that only shrinks.
+func TestCommitsOfRawFiles(t *testing.T) {
+	if out, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output(); err != nil || !bytes.HasPrefix(out, []byte("false")) {
+		t.Skip("needs the history of the repository")
+	}
+	named := make(map[string]bool)
+	for _, file := range rawFiles(t) {
+		m, err := rawfile.Of(file)
+		require.NoError(t, err)
+		_, err = Behind(m.Commit)
+		require.NoError(t, err, file)
+		named[m.Commit] = true
+	}
+	for _, commit := range lost {
+		require.True(t, named[commit], "no raw file names %s: take it out of the list", commit)
+	}
+}
+
+// TestEveryRawFileIsUsed: a raw file that no page has a table of is of no use.
+func TestEveryRawFileIsUsed(t *testing.T) {
+	names, err := pages.Of("../..")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	for name := range rawFiles(t) {
+		used := strings.Contains(all.String(), "raw/"+name+".jsonl")
+		for _, pattern := range []string{"peers-tcp-*", "peers-tls-*", "cuts-*", "growth-primaries-*"} {
+			matches, err := filepath.Match(pattern, name)
+			require.NoError(t, err)
+			used = used || matches && strings.Contains(all.String(), "raw/"+pattern+".jsonl")
+		}
+		require.True(t, used, "%s is on no page", name)
+	}
+}
+
+// TestDated: a table says when it was measured, and is refused if its commit is not known.
+func TestDated(t *testing.T) {
+	tables := Dated(func(pages.Table) (string, error) { return "| a |\n", nil })
+	files := rawFiles(t)
+	text, err := tables(pages.Table{Files: []string{files["cuts-ours"], files["cuts-others"]}})
+	require.NoError(t, err)
+	require.Regexp(t, `^\| a \|\n\nMeasured 20\d\d-\d\d-\d\d.* on [0-9a-f]{12}(, [0-9a-f]{12})?\.\n$`, text)
+	name := filepath.Join(t.TempDir(), "raw.jsonl")
+	for _, commit := range []string{"", "0123456789ab+"} {
+		require.NoError(t, os.WriteFile(name, []byte(`{"start":{"machine":{"commit":"`+commit+`"}}}`+"\n"), 0o600))
+		_, err = tables(pages.Table{Files: []string{name}})
+		require.ErrorContains(t, err, "changes that no commit has")
+	}
+	_, err = Behind("0123456789ab")
+	require.ErrorContains(t, err, "is no ancestor")
+}
