@@ -18,19 +18,15 @@ var (
 	// not executed. Sending them again is safe.
 	ErrNotSent = errors.New("not sent")
 
-	// ErrUnknownOutcome marks commands that were handed to the socket and got no reply: they
-	// may have been executed or not. Connections and pools never send them again. Package
-	// cluster sends them again only if they just read or were marked as idempotent. If the server
-	// ends one connection after the other because of such a command, it fails after its second try,
-	// or third. A reply beyond lanes.Dialer.MaxReply fails its command at once.
+	// ErrUnknownOutcome marks commands that were sent and got no reply: they may have run or not. The
+	// client sends such a command again only if it just reads or was marked as idempotent:
 	//
-	// An error reply is the command's reply, also if no Redis or Valkey server sends its text. A proxy,
-	// a script or a module has made it up, and the command may have run.
+	//   - It fails after its second or third try if each connection ends before its reply.
+	//   - It fails at once if its reply is larger than lanes.Dialer.MaxReply.
+	//   - If a write that is sent again is then refused or not sent, its outcome stays unknown: the first
+	//     try may have run. The text says what became of the last one.
 	//
-	// A command that may write and is sent again keeps its unknown outcome until the reply is
-	// no error, or an error about the command itself, such as WRONGTYPE. If the repeat is not
-	// sent or is refused, the error says so in its text. errors.Is then finds neither
-	// ErrNotSent nor [ErrRefused], and errors.As finds no error of the server.
+	// An error reply is a reply, whoever made its text up: a server, a proxy, a script or a module.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 )
 

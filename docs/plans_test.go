@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,31 +20,52 @@ import (
 	"github.com/redislanes/redislanes/redistest/sim"
 )
 
-type customer struct{ ID, Plan string }
+type customer struct{ ID, Tenant, Plan string }
 
+// plans allow a second's share again and again, and Burst of them at once.
 var plans = map[string]limit.Rule{
-	"free": {Name: "api", Quota: 100, Window: time.Hour},
-	"pro":  {Name: "api", Quota: 1000, Window: time.Hour},
+	"free": {Name: "api", Algorithm: limit.TokenBucket, Quota: 60, Window: time.Minute, Burst: 10},
+	"pro":  {Name: "api", Algorithm: limit.TokenBucket, Quota: 600, Window: time.Minute, Burst: 50},
 }
 
-func limitsOfPlans(limiter *limit.Limiter) (map[string]*limit.Limit, error) {
-	limits := make(map[string]*limit.Limit)
+// A Tiers limits each customer by its plan, and all customers of a tenant together.
+type Tiers struct {
+	limiter *limit.Limiter
+	plans   map[string]*limit.Limit
+	tenant  *limit.Limit
+}
+
+// NewTiers makes the limits, once for the program.
+func NewTiers(limiter *limit.Limiter) (*Tiers, error) {
+	tenant, err := limit.Rule{Name: "tenant", Quota: 100_000, Window: 24 * time.Hour}.New(limiter)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tiers{limiter, make(map[string]*limit.Limit), tenant}
 	for plan, rule := range plans {
-		made, err := rule.New(limiter)
-		if err != nil {
+		if t.plans[plan], err = rule.New(limiter); err != nil {
 			return nil, fmt.Errorf("plan %s: %w", plan, err)
 		}
-		limits[plan] = made
 	}
-	return limits, nil
+	return t, nil
 }
 
-func allowCustomer(ctx context.Context, limiter *limit.Limiter, limits map[string]*limit.Limit, customer customer, cost int64) limit.Result {
-	return limiter.Allow(ctx, limit.Request{Limit: limits[customer.Plan], Key: customer.ID, Cost: cost})
+// Allow counts a request for the customer and for its tenant, or for none of them.
+func (t *Tiers) Allow(ctx context.Context, c customer) limit.Result {
+	of := t.plans[c.Plan]
+	if of == nil {
+		of = t.plans["free"]
+	}
+	return t.limiter.Allow(ctx, limit.Request{Limit: of, Key: c.ID}, limit.Request{Limit: t.tenant, Key: c.Tenant})
 }
 
-func allowByDatabase(ctx context.Context, limiter *limit.Limiter, id string, quota int64) limit.Result {
-	return limiter.Allow(ctx, limit.Request{Rule: limit.Rule{Name: "api", Quota: quota, Window: time.Hour}, Key: id})
+// allowByDatabase asks with the customer's own quota. load keeps what it has read for a minute or so.
+func allowByDatabase(ctx context.Context, limiter *limit.Limiter, id string, load func(ctx context.Context, id string) (perMinute int64, err error)) limit.Result {
+	rule := limit.Rule{Name: "api", Algorithm: limit.TokenBucket, Quota: 60, Window: time.Minute, Burst: 10} // if the database is away
+	if perMinute, err := load(ctx, id); err == nil {
+		rule.Quota, rule.Burst = perMinute, max(1, perMinute/6)
+	}
+	return limiter.Allow(ctx, limit.Request{Rule: rule, Key: id})
 }
 
 // TestPlans: a customer changes the plan twice.
@@ -56,31 +78,39 @@ func TestPlans(t *testing.T) {
 		limiter, err := limit.New(client)
 		require.NoError(t, err)
 		defer limiter.Close()
-		limits, err := limitsOfPlans(limiter)
+		tiers, err := NewTiers(limiter)
 		require.NoError(t, err)
-		ann := customer{ID: "ann", Plan: "free"}
-		ask := func(plan string, cost int64) limit.Result {
-			ann.Plan = plan
-			return allowCustomer(t.Context(), limiter, limits, ann, cost)
+		ask := func(plan string) limit.Decision {
+			return tiers.Allow(t.Context(), customer{ID: "ann", Tenant: "acme", Plan: plan}).Each()[0]
 		}
-		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour + 10*time.Minute)))
-		require.True(t, ask("free", 100).Allowed)
-		require.False(t, ask("free", 1).Allowed)
-		require.EqualValues(t, 899, ask("pro", 1).Remaining, "the count goes on")
-		time.Sleep(6 * time.Second) // until then a lease of another process might return hits
-		d := ask("free", 1)
+		for range 10 {
+			require.True(t, ask("free").Allowed)
+		}
+		d := ask("none")
+		require.False(t, d.Allowed, "it counts as free")
+		require.Equal(t, time.Second, d.RetryAfter.Round(100*time.Millisecond), "the next token")
+		require.EqualValues(t, 39, ask("pro").Remaining, "11 are missing")
+		for range 29 {
+			require.True(t, ask("pro").Allowed)
+		}
+		time.Sleep(time.Second) // 10 of the 40 come back
+		d = ask("free")
 		require.False(t, d.Allowed)
-		require.Equal(t, 50*time.Minute, d.RetryAfter.Round(time.Minute), "the window ends")
-		require.Equal(t, "mistaken", ask("none", 1).Outcome())
+		require.Equal(t, 2100*time.Millisecond, d.RetryAfter.Round(100*time.Millisecond), "21 tokens, at the rate of pro")
+		time.Sleep(d.RetryAfter)
+		require.True(t, ask("free").Allowed)
 
-		for quota := int64(102); quota < 104; quota++ {
-			require.True(t, allowByDatabase(t.Context(), limiter, "ann", quota).Allowed)
+		byDatabase := func(perMinute int64, err error) limit.Result {
+			load := func(context.Context, string) (int64, error) { return perMinute, err }
+			return allowByDatabase(t.Context(), limiter, "bob", load)
 		}
-		require.ErrorContains(t, allowByDatabase(t.Context(), limiter, "ann", -1).Err, "Quota = -1")
+		require.EqualValues(t, 9, byDatabase(0, errors.New("away")).Remaining)
+		require.EqualValues(t, 198, byDatabase(1200, nil).Remaining)
+		require.ErrorContains(t, byDatabase(-1, nil).Err, "Quota = -1")
 	})
 }
 
-// TestMemoryOfKeys: the keys of plans.md need no more memory than it says, by MEMORY USAGE.
+// TestMemoryOfKeys: the keys of limits.md need no more memory than it says, by MEMORY USAGE.
 func TestMemoryOfKeys(t *testing.T) {
 	redis := servers.StartCluster(t, servers.Options{Primaries: 1})
 	client, err := cluster.Config{}.New(t.Context(), redis.Addrs())

@@ -98,7 +98,7 @@ type quiet struct{}
 func (quiet) Decided(time.Duration, []Request, Result) {}
 func (quiet) Hits(*Limit, string, int64)               {}
 
-// TestMemoryOfAKey gates what the limiter remembers of a key of 36 bytes. docs/plans.md has the figures.
+// TestMemoryOfAKey gates what the limiter remembers of a key of 36 bytes. docs/limits.md has the figures.
 func TestMemoryOfAKey(t *testing.T) {
 	const keys, most = 20_000, 700
 	heap := func() (bytes float64) {

@@ -29,10 +29,10 @@ type Decision struct {
 	Allowed bool
 	Quota   int64 // of the rule
 
-	// Remaining is how many more hits are allowed now. It includes the hits that this limiter has
-	// reserved, and not those that other processes have. If Leased or Near is set, it comes from
-	// Redis' last replies. For a Look it includes the hits that the Look asked about. If RetryAfter is
-	// Never, it is not known, and 0.
+	// Remaining is how many more hits are allowed now, after those of the request. It is 0 if Redis did not
+	// decide (Err), or if RetryAfter is Never. It includes hits that this limiter has reserved, and not those
+	// that other processes have. If Leased or Near is set, it comes from Redis' last replies. A Look takes no
+	// hits off.
 	Remaining int64
 
 	// ResetAfter is the time until the full limit is available again, if the key is not used:
@@ -76,7 +76,8 @@ func (d *Decision) warn(r *Rule) {
 	}
 }
 
-// Never is the RetryAfter of a request that can never be allowed.
+// Never is the RetryAfter of a request that costs more than the limit (its Quota, or a bucket's Burst), so that it can
+// never be allowed.
 const Never time.Duration = 1<<63 - 1
 
 // A Result is the decision about a call. It has the figures of one of its requests:

@@ -54,8 +54,8 @@ type Rule struct {
 	// TokenBucket 1 to 1,000,000,000. It has no default: 0 denies all hits.
 	Quota int64
 
-	// Burst is how many hits a TokenBucket allows at once, 1 to 1,000,000,000.
-	// Default Quota. Other algorithms have none.
+	// Burst is how many hits a full TokenBucket allows at once. Default Quota, 1 to 1,000,000,000. It must be
+	// 0 for other algorithms.
 	Burst int64
 
 	// Window is the length of a window, 100 ms to 366 days. A rule with a Calendar has none.
