@@ -47,8 +47,8 @@ func countAll(ctx context.Context, client *cluster.Client, user, path string) (i
 
 func hit(ctx context.Context, counters *pipeline.Counters, user, path string) (bool, error) {
 	hits := []pipeline.Hit{
-		{Prefix: "user:", Key: user, By: 1, TTL: time.Minute},
-		{Prefix: "path:", Key: path, By: 1, TTL: time.Minute},
+		{Key: "user:" + user, By: 1, TTL: time.Minute},
+		{Key: "path:" + path, By: 1, TTL: time.Minute},
 	}
 	err := counters.Hit(ctx, hits) // each hit has its Total or its Err
 	return hits[0].Total <= 100 && hits[1].Total <= 1000, err

@@ -41,7 +41,7 @@ func (l *Limiter) carry(hits []hit, then func(*hit)) {
 }
 
 func (l *Limiter) newBatch(hits []hit, by time.Time) *batch {
-	return &batch{limiter: l, hits: hits, by: by, done: make(chan struct{}, 1)}
+	return &batch{limiter: l, hits: hits, by: by}
 }
 
 // returned tells what became of hits that were to be given back.

@@ -3,10 +3,10 @@ package limit
 import (
 	"context"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/turns"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/counter"
 	"github.com/redislanes/redislanes/limit/internal/lease"
@@ -193,7 +193,7 @@ func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	}
 	c.mu.Unlock()
 	for _, b := range d.told {
-		b.ended() // after which its hits may be used again
+		b.Ended() // after which its hits may be used again
 	}
 	return goesOn
 }
@@ -260,7 +260,7 @@ func (l *Limiter) next(c *count) {
 	defer l.inside.Leave()
 	var one [1]delivery
 	for d, goesOn := &one[0], true; goesOn; {
-		c.gather()
+		turns.Gather(c.waits)
 		*d = delivery{hits: d.hits[:0], told: d.told[:0]}
 		by := c.together(d)
 		if by.IsZero() {
@@ -273,18 +273,11 @@ func (l *Limiter) next(c *count) {
 	}
 }
 
-// gather lets others run while hits on the key keep coming: callers that were just told have more.
-func (c *count) gather() {
-	for seen, i := -1, 0; i < mostYields; i++ {
-		c.mu.Lock()
-		n := len(c.waiting)
-		c.mu.Unlock()
-		if n == seen {
-			return
-		}
-		seen = n
-		runtime.Gosched()
-	}
+// waits returns how many hits wait.
+func (c *count) waits() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting)
 }
 
 // together takes hits that wait and can travel as one: of one kind and one window, and as many as fit by the

@@ -2,10 +2,9 @@ package limit
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/turns"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/lease"
@@ -68,16 +67,15 @@ type batch struct {
 	led     []delivery
 	by      time.Time // when it gives up
 
-	pending atomic.Int32 // hits that have not ended, and one until the goroutine waits
-	done    chan struct{}
-	left    bool // it has left before all had ended: deliveries may point to its hits
+	turns.Latch
+	left bool // it has left before all had ended: deliveries may point to its hits
 }
 
 // ask has the servers decide about the hits, the last ones or the others, by the batch's deadline. It reports
 // whether there are any.
 func (b *batch) ask(ctx context.Context, last bool) bool {
 	l, n, now := b.limiter, 0, time.Now()
-	b.pending.Store(1)
+	b.Begin()
 	clear(b.led)
 	b.led = b.led[:0]
 	for i := range b.hits {
@@ -90,7 +88,7 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 			h.err, h.state = wire.NotSent("", ctx.Err()), left
 			continue
 		}
-		b.pending.Add(1)
+		b.Add()
 		if h.batch = b; h.count.join(h, now) {
 			d := b.lead()
 			d.count, d.one[0], d.asked = h.count, h, now
@@ -111,8 +109,8 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 			}
 		}
 	}
-	if b.pending.Add(-1) > 0 {
-		b.wait(ctx, last)
+	if err := b.Wait(ctx); err != nil {
+		b.leave(err, last)
 	}
 	return true
 }
@@ -127,43 +125,29 @@ func (b *batch) lead() *delivery {
 	return &b.led[len(b.led)-1]
 }
 
-// wait waits for hits that others deliver.
-func (b *batch) wait(ctx context.Context, last bool) {
-	own, outer := deadline.Channels(ctx)
-	select {
-	case <-b.done:
-		return
-	case <-own:
-	case <-outer:
-	}
+// leave ends the hits that have not ended, since the batch's time has.
+func (b *batch) leave(cause error, last bool) {
 	for i := range b.hits {
 		if h := &b.hits[i]; h.last == last {
-			b.left = h.leave(ctx.Err()) || b.left
+			b.left = h.leave(cause) || b.left
 		}
 	}
 	if !b.left {
-		<-b.done // all have ended meanwhile
+		b.Rest() // all have ended meanwhile
 	}
 }
 
 // join has the hit wait for its turn. It reports whether that is now: nobody waits for a delivery that has been
-// under way for lateAfter, since it may be on a silent connection.
+// under way for turns.LateAfter, since it may be on a silent connection.
 func (c *count) join(h *hit, now time.Time) (leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.asked.IsZero() && now.Sub(c.asked) < lateAfter {
+	if !c.asked.IsZero() && now.Sub(c.asked) < turns.LateAfter {
 		c.waiting = append(c.waiting, h)
 		return false
 	}
 	c.asked, h.state = now, travels
 	return true
-}
-
-// ended notes that one of the batch's hits is decided.
-func (b *batch) ended() {
-	if b.pending.Add(-1) == 0 {
-		b.done <- struct{}{}
-	}
 }
 
 // leave ends a hit whose caller leaves. It reports false if the hit had ended already.

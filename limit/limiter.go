@@ -119,7 +119,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 			return nil, err
 		}
 	}
-	l.calls.New = func() any { return &call{batch: *l.newBatch(nil, time.Time{})} }
+	l.calls.New = func() any { return &call{batch: batch{limiter: l}} }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	l.shown.New = func() any { return new([]Request) }
 	return l, nil

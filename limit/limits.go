@@ -25,9 +25,6 @@ const (
 	// idleLong is how long a lease keeps hits that nobody uses, at most, and then some for giving them back.
 	idleLong = lease.SlowTick + lease.SlowTick/8
 
-	// lateAfter is how long hits wait for a delivery that is under way.
-	lateAfter = 20 * time.Millisecond
-
 	// returnTime is how long one return may take. Its outcome should become known: if it does
 	// not, the hits stay counted.
 	returnTime = 10 * time.Second
@@ -57,9 +54,6 @@ const (
 	// fewRequests is how many requests of a call are looked through for others on the same key. If
 	// there are more, a map finds them.
 	fewRequests = 32
-
-	// mostYields is how often a delivery lets others run while hits on its key keep coming.
-	mostYields = 64
 )
 
 // The sizes of the package's memory, in entries, and of names and keys in bytes.

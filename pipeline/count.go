@@ -49,19 +49,18 @@ import (
 // a millisecond counts as one; a positive one below a microsecond is an error. ACL users need SET,
 // INCRBY, PTTL and EXPIRE, and PEXPIRE if a ttl is not a whole number of seconds.
 func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
-	k := fullKey{key: key}
 	if ttl <= 0 || !p.list.Fit() {
-		return p.incrBy(k, n)
+		return p.IncrBy(key, n)
 	}
 	if err := unitless(ttl); err != nil {
 		return p.refuse("INCRBY", err)
 	}
-	return p.count(count{key: k, by: n, ttl: ttl}, nothing).counted
+	return p.count(count{key: key, by: n, ttl: ttl}, nothing).counted
 }
 
 // A count is one INCRBY, of one hit or of several, and what is known of its key's time to live.
 type count struct {
-	key fullKey
+	key string
 	by  int64
 	ttl time.Duration // 0 or less: the key's time to live is left alone
 	belief
@@ -91,7 +90,7 @@ func (p *Pipeline) count(x count, behind ending) *count {
 	if unsure {
 		x.create(p)
 	}
-	x.counted = p.incrBy(x.key, x.by)
+	x.counted = p.IncrBy(x.key, x.by)
 	if x.ttl > 0 && behind == expire || unsure && behind == ask {
 		x.append(p, behind)
 	}
@@ -108,7 +107,7 @@ func (x *count) create(p *Pipeline) {
 		unit = "\r\n$2\r\nPX\r\n"
 	}
 	b := append(p.list.Request.Buffer(), "*6\r\n$3\r\nSET\r\n"...)
-	b = resp.AppendBulkOf(b, x.key.prefix, x.key.key)
+	b = resp.AppendBulk(b, x.key)
 	b = append(b, "$1\r\n0"...)
 	b = append(b, unit...)
 	b = resp.AppendBulkInt(b, n)
@@ -126,7 +125,7 @@ func (x *count) append(p *Pipeline, what ending) {
 	}
 	pair := p.follows(x.key)
 	b := append(p.list.Request.Buffer(), "*2\r\n$4\r\nPTTL\r\n"...)
-	x.end = p.commit(resp.AppendBulkOf(b, x.key.prefix, x.key.key), x.key)
+	x.end = p.commit(resp.AppendBulk(b, x.key), x.key)
 	p.list.Request.Mark(p.Len()-1, engine.Reads|engine.Repeatable)
 	if pair {
 		p.list.Request.Mark(p.Len()-1, engine.Expiry)

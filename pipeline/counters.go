@@ -91,7 +91,7 @@ func (c CountersConfig) New(client *cluster.Client) *Counters {
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
 	counters.calls.New = func() any {
-		return &hitCall{counters: counters, p: New(client), done: make(chan struct{}, 1)}
+		return &hitCall{counters: counters, p: New(client)}
 	}
 	counters.keys.New = func() any {
 		k := &mergedKey{counters: counters, p: New(client)}

@@ -3,21 +3,18 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/turns"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Hit is one count of a call of [Counters.Hit], and its outcome.
 type Hit struct {
-	// Prefix and Key together are the key in Redis, so that a program need not join them. Hits
-	// travel as one only if both are equal: always divide a key in the same way.
-	Prefix, Key string
-
+	Key  string
 	By   int64 // what is added; may be negative. Default 1
 	Look bool  // nothing is added, whatever By is: INCRBY 0, which creates a key that does not exist
 
@@ -33,8 +30,6 @@ type Hit struct {
 	// no time to live, it is redislanes.ErrUnknownOutcome. Do not repeat such a hit.
 	Err error
 }
-
-func (h *Hit) name() fullKey { return fullKey{h.Prefix, h.Key} }
 
 func (h *Hit) by() int64 {
 	switch {
@@ -81,13 +76,12 @@ func firstFailure(hits []Hit) error {
 // A hitCall is one call of Counters.Hit. Some of its hits travel in its pipeline, the others wait on
 // their keys. It is used again, unless its caller left before all hits had ended.
 type hitCall struct {
-	counters *Counters
-	p        *Pipeline
-	alone    []*Hit       // of each of the pipeline's counts
-	waits    []waiter     // keys point to them
-	deadline time.Time    // of its context; zero for none
-	pending  atomic.Int32 // hits that wait, and one until the caller does
-	done     chan struct{}
+	counters    *Counters
+	p           *Pipeline
+	alone       []*Hit    // of each of the pipeline's counts
+	waits       []waiter  // keys point to them
+	deadline    time.Time // of its context; zero for none
+	turns.Latch           // of hits that wait
 }
 
 // run counts the hits. Hits that wait are withdrawn also if a panic ends the call: its caller may
@@ -96,12 +90,12 @@ func (c *hitCall) run(ctx context.Context, hits []Hit) {
 	err := errPanic
 	defer func() { c.end(err) }()
 	c.deadline, _ = ctx.Deadline()
-	c.pending.Store(1)
+	c.Begin()
 	c.join(hits)
 	if len(c.alone) > 0 {
 		c.send(ctx)
 	}
-	err = c.wait(ctx)
+	err = c.Wait(ctx)
 }
 
 // join has each hit travel in the call's pipeline or wait on its key.
@@ -119,14 +113,14 @@ func (c *hitCall) join(hits []Hit) {
 			h.fail(err)
 			continue
 		}
-		hash := h.name().hash(all.seed)
-		if s := all.stripe(hash); !s.admit(hash, h.name(), most) {
+		hash := maphash.String(all.seed, h.Key)
+		if s := all.stripe(hash); !s.admit(hash, h.Key, most) {
 			c.waits = append(c.waits, waiter{call: c, stripe: s, hit: h, by: h.by()})
 			all.wait(hash, &c.waits[len(c.waits)-1])
 			continue
 		}
 		c.alone = append(c.alone, h)
-		c.p.count(count{key: h.name(), by: h.by(), ttl: h.TTL, belief: all.expiries.belief(hash, owners, h.TTL)}, all.behind)
+		c.p.count(count{key: h.Key, by: h.by(), ttl: h.TTL, belief: all.expiries.belief(hash, owners, h.TTL)}, all.behind)
 	}
 }
 
@@ -142,28 +136,6 @@ func (c *hitCall) send(ctx context.Context) {
 		x := &c.p.counts[i]
 		c.counters.expiries.learn(x)
 		h.Total, h.Err = x.of(x.total, x.ttl)
-	}
-}
-
-// wait waits for the hits on other keys, at the latest until the context ends.
-func (c *hitCall) wait(ctx context.Context) error {
-	if c.pending.Add(-1) == 0 {
-		return nil
-	}
-	own, outer := deadline.Channels(ctx)
-	select {
-	case <-c.done:
-		return nil
-	case <-own:
-	case <-outer:
-	}
-	return ctx.Err()
-}
-
-// ended notes that one of the hits that wait has ended.
-func (c *hitCall) ended() {
-	if c.pending.Add(-1) == 0 {
-		c.done <- struct{}{}
 	}
 }
 

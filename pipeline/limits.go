@@ -15,10 +15,6 @@ const (
 
 	// expiryTick is the unit in which expiries keep times: 32 bits of it are 497 days.
 	expiryTick = 10 * time.Millisecond
-
-	// lateAfter is how long an INCRBY for several hits must have been under way before a caller that leaves has
-	// another one sent beside it. So a caller with less time does not keep the hits of others from merging.
-	lateAfter = 20 * time.Millisecond
 )
 
 // The counts of the package.
@@ -30,9 +26,6 @@ const (
 	// hit. Few callers need not wait for each other then.
 	mostAlone      = 8
 	mostAloneOfOne = 4
-
-	// mostYields bounds how often the goroutine of a key lets others run while hits on the key keep coming.
-	mostYields = 64
 
 	// expiryBuckets is how many buckets of eight keys expiries have; they take 512 KiB.
 	expiryBuckets = 1 << 13

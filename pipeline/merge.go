@@ -3,36 +3,18 @@ package pipeline
 import (
 	"hash/maphash"
 	"math"
-	"math/bits"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/turns"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // This file has the hits of several callers on one key travel as one INCRBY. The first hit that waits
 // on a key starts a goroutine for the key. It takes all hits that wait, sends one INCRBY for them, tells
 // them their totals, lets others run, and goes on until nothing waits.
-
-// A fullKey is a key in two parts, so that one which begins like many others need not
-// be put together before it is on its way. Different fullKeys may name one key.
-type fullKey struct{ prefix, key string }
-
-func (k fullKey) String() string { return k.prefix + k.key }
-
-func (k fullKey) slot() uint16 { return slots.OfParts(k.prefix, k.key) }
-
-func (k fullKey) hash(seed maphash.Seed) uint64 {
-	h := maphash.String(seed, k.key)
-	if k.prefix != "" {
-		h = bits.RotateLeft64(h, 1) ^ maphash.String(seed, k.prefix)
-	}
-	return h
-}
 
 // A stripe is the keys with some hashes.
 type stripe struct {
@@ -45,7 +27,7 @@ func (c *Counters) stripe(hash uint64) *stripe { return &c.stripes[hash%stripes]
 
 // admit reports whether a hit on the key travels in its caller's pipeline: the key does not merge, and
 // fewer than so many hits of the stripe do.
-func (s *stripe) admit(hash uint64, name fullKey, most int32) bool {
+func (s *stripe) admit(hash uint64, name string, most int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.findLocked(hash, name) != nil || s.alone.Load() >= most {
@@ -55,7 +37,7 @@ func (s *stripe) admit(hash uint64, name fullKey, most int32) bool {
 	return true
 }
 
-func (s *stripe) findLocked(hash uint64, name fullKey) *mergedKey {
+func (s *stripe) findLocked(hash uint64, name string) *mergedKey {
 	k := s.keys
 	for k != nil && (k.hash != hash || k.name != name) {
 		k = k.other
@@ -86,7 +68,7 @@ type waiter struct {
 // hit waits, or until another goroutine takes over the hits that wait.
 type mergedKey struct {
 	counters *Counters
-	name     fullKey
+	name     string
 	hash     uint64
 	other    *mergedKey // the next one of the stripe
 	waiting  []*waiter
@@ -102,20 +84,20 @@ func (k *mergedKey) stripe() *stripe { return k.counters.stripe(k.hash) }
 
 // wait has the hit wait on its key.
 func (c *Counters) wait(hash uint64, w *waiter) {
-	w.call.pending.Add(1)
+	w.call.Add()
 	s := w.stripe
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := s.findLocked(hash, w.hit.name())
+	k := s.findLocked(hash, w.hit.Key)
 	if k == nil {
-		k = c.startLocked(s, hash, w.hit.name(), nil)
+		k = c.startLocked(s, hash, w.hit.Key, nil)
 	}
 	w.at = len(k.waiting)
 	k.waiting = append(k.waiting, w)
 }
 
 // startLocked starts a goroutine for a key, with hits that wait on it.
-func (c *Counters) startLocked(s *stripe, hash uint64, name fullKey, waiting []*waiter) *mergedKey {
+func (c *Counters) startLocked(s *stripe, hash uint64, name string, waiting []*waiter) *mergedKey {
 	k := c.keys.Get().(*mergedKey)
 	k.hash, k.name, k.other, k.gone = hash, name, s.keys, false
 	k.waiting = append(k.waiting, waiting...)
@@ -125,31 +107,27 @@ func (c *Counters) startLocked(s *stripe, hash uint64, name fullKey, waiting []*
 	return k
 }
 
-// deliver sends what waits on the key. The next INCRBY has a goroutine of its own, see wake.
+// deliver sends what waits on the key, until nothing does.
 func (k *mergedKey) deliver() {
-	k.gather()
-	if x, until := k.take(); len(k.out) > 0 {
+	for goesOn := true; goesOn; {
+		turns.Gather(k.waits)
+		x, until := k.take()
+		if len(k.out) == 0 {
+			break
+		}
 		k.send(x, until)
-		k.wake(k.tell())
-		return
+		goesOn = k.tell()
+		k.wake()
 	}
 	k.end()
 }
 
-// gather lets others run while hits on the key keep coming: callers that were told their totals have more. With
-// 100 callers on one key, 90 hits travel together, and 43 without it.
-func (k *mergedKey) gather() {
+// waits returns how many hits wait.
+func (k *mergedKey) waits() int {
 	s := k.stripe()
-	for seen, i := -1, 0; i < mostYields; i++ {
-		s.mu.Lock()
-		n := len(k.waiting)
-		s.mu.Unlock()
-		if n == seen {
-			return
-		}
-		seen = n
-		runtime.Gosched()
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(k.waiting)
 }
 
 // take takes the hits that wait and can travel as one INCRBY, which ends at the latest deadline, zero for none.
@@ -232,31 +210,19 @@ func (k *mergedKey) tell() (goesOn bool) {
 	return !k.gone
 }
 
-// wake wakes the callers whose hits traveled, and starts the next goroutine just before the last of them. Go runs
-// the goroutine that became ready last first, so that the callers run before the next goroutine and their next
-// hits travel with it. This is a matter of speed only.
-func (k *mergedKey) wake(goesOn bool) {
-	var last *hitCall
+// wake wakes the callers whose hits traveled.
+func (k *mergedKey) wake() {
 	for i, w := range k.out {
-		if last != nil {
-			last.ended() // after which its hits may be used again
-		}
-		last, k.out[i] = w.call, nil
+		k.out[i] = nil
+		w.call.Ended() // after which its hits may be used again
 	}
 	k.out = k.out[:0]
-	if goesOn {
-		go k.run()
-	}
-	last.ended()
-	if !goesOn {
-		k.end()
-	}
 }
 
 // end ends the goroutine.
 func (k *mergedKey) end() {
 	c := k.counters
-	k.name, k.other = fullKey{}, nil
+	k.name, k.other = "", nil
 	if k.p.Reset(); max(cap(k.waiting), cap(k.out)) <= wire.KeptCommands {
 		c.keys.Put(k)
 	}
@@ -279,11 +245,11 @@ func (c *Counters) leave(w *waiter, cause error) {
 		return
 	}
 	h.fail(wire.NotSent("", cause))
-	k := s.findLocked(h.name().hash(c.seed), h.name())
+	k := s.findLocked(maphash.String(c.seed, h.Key), h.Key)
 	last := k.waiting[len(k.waiting)-1]
 	k.waiting[w.at], last.at = last, w.at
 	k.waiting = slices.Delete(k.waiting, len(k.waiting)-1, len(k.waiting))
-	if k.sent.IsZero() || time.Since(k.sent) < lateAfter {
+	if k.sent.IsZero() || time.Since(k.sent) < turns.LateAfter {
 		return
 	}
 	k.gone = true

@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // inTower runs the test in a bubble with a tower.
@@ -199,23 +197,4 @@ func TestSlowNodeHoldsUpItsOwnKeys(t *testing.T) {
 		flow()
 		require.EqualValues(t, len(calls)+2, w.hitOnce(t, mine, 1, 0))
 	})
-}
-
-// TestHitsInTwoParts: wherever a key is divided, it is one key, in its slot, with its time to live.
-func TestHitsInTwoParts(t *testing.T) {
-	client := open(t, cluster.Config{}, redistest.StartEmulated(t, 3).Addrs())
-	counters := pipeline.CountersConfig{}.New(client)
-	for _, key := range []string{"plain", "a{tag}b", "{}{x}", "}{"} {
-		var hits []pipeline.Hit
-		for at := range len(key) + 1 {
-			hits = append(hits, pipeline.Hit{Prefix: key[:at], Key: key[at:], By: 1, TTL: time.Hour})
-		}
-		require.NoError(t, counters.Hit(t.Context(), hits))
-		p := pipeline.New(client)
-		total, ttl := p.Cmd("GET", key), p.Cmd("TTL", key)
-		require.NoError(t, p.Do(t.Context()))
-		requireInt(t, int64(len(hits)), total)
-		requireInt(t, 3600, ttl)
-	}
-	require.NoError(t, counters.Close())
 }

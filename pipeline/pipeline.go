@@ -17,6 +17,7 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -66,7 +67,7 @@ type Pipeline struct {
 	capture capture
 	counts  []count
 
-	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
+	lastKey  string // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
 	lastAt   int // how many commands there were then; 0: none
 }
@@ -80,22 +81,20 @@ func (p *Pipeline) Reset() {
 	p.list.Reset()
 	clear(p.counts)
 	p.counts = wire.Kept(p.counts, wire.KeptCommands)
-	p.lastKey, p.lastAt = fullKey{}, 0
+	p.lastKey, p.lastAt = "", 0
 }
 
 // Len returns the number of commands, without those that were refused.
 func (p *Pipeline) Len() int { return p.list.Request.Len() }
 
 // IncrBy appends INCRBY key n. Its reply is the new value.
-func (p *Pipeline) IncrBy(key string, n int64) Reply { return p.incrBy(fullKey{key: key}, n) }
-
-func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
+func (p *Pipeline) IncrBy(key string, n int64) Reply {
 	if !p.list.Fit() {
 		return p.refuse("INCRBY", nil)
 	}
 	const head = "*3\r\n$6\r\nINCRBY\r\n"
 	b := append(p.list.Request.Buffer(), head...)
-	b = resp.AppendBulkOf(b, key.prefix, key.key)
+	b = resp.AppendBulk(b, key)
 	b = resp.AppendBulkInt(b, n)
 	return p.commit(b, key)
 }
@@ -108,7 +107,7 @@ func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
 // Sent with each hit, it makes the counter of a steady user live forever. For a fixed window use
 // [Pipeline.Count], or put the window's number into the key.
 func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
-	return p.expire(fullKey{key: key}, ttl, "")
+	return p.expire(key, ttl, "")
 }
 
 // ExpireNX is Expire for a key that has no time to live yet: EXPIRE key ttl NX. The reply is 1,
@@ -119,11 +118,11 @@ func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
 // connection breaks between the two, a new key has no time to live. [Pipeline.Count] sets it
 // first, on any server.
 func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
-	return p.expire(fullKey{key: key}, ttl, "NX")
+	return p.expire(key, ttl, "NX")
 }
 
 // expire appends EXPIRE or, for a ttl in milliseconds, PEXPIRE, with an option that may be empty.
-func (p *Pipeline) expire(key fullKey, ttl time.Duration, option string) Reply {
+func (p *Pipeline) expire(key string, ttl time.Duration, option string) Reply {
 	command, n := expiry(ttl)
 	if err := unitless(ttl); err != nil || !p.list.Fit() {
 		return p.refuse(command, err)
@@ -131,7 +130,7 @@ func (p *Pipeline) expire(key fullKey, ttl time.Duration, option string) Reply {
 	const words = 3 // without the option
 	b := resp.AppendArray(p.list.Request.Buffer(), words+min(len(option), 1))
 	b = resp.AppendBulk(b, command)
-	b = resp.AppendBulkOf(b, key.prefix, key.key)
+	b = resp.AppendBulk(b, key)
 	b = resp.AppendBulkInt(b, n)
 	if option != "" {
 		b = resp.AppendBulk(b, option)
@@ -149,7 +148,7 @@ func (p *Pipeline) expire(key fullKey, ttl time.Duration, option string) Reply {
 }
 
 // follows reports whether the last command is on the key, as far as the Pipeline has encoded it.
-func (p *Pipeline) follows(key fullKey) bool {
+func (p *Pipeline) follows(key string) bool {
 	return p.Len() > 0 && p.lastAt == p.Len() && key == p.lastKey
 }
 
@@ -166,9 +165,9 @@ func expiry(ttl time.Duration) (command string, n int64) {
 	return command, n
 }
 
-func (p *Pipeline) commit(b []byte, key fullKey) Reply {
-	if key != p.lastKey || key == (fullKey{}) {
-		p.lastKey, p.lastSlot = key, int32(key.slot())
+func (p *Pipeline) commit(b []byte, key string) Reply {
+	if key != p.lastKey || key == "" {
+		p.lastKey, p.lastSlot = key, int32(slots.Of(key))
 	}
 	p.list.Request.Commit(b, p.lastSlot)
 	p.lastAt = p.list.Request.Len()

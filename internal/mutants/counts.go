@@ -16,7 +16,7 @@ var counts = []promise{
 		{fault: "a hit that has left is told that it was not sent", at: "pipeline.Counters.leave",
 			by: never("w.out"), test: "./pipeline TestLeaving"},
 		{fault: "a key waits for a silent connection", at: "pipeline.Counters.leave",
-			by: always("time.Since(k.sent) < lateAfter"), test: "./pipeline TestHitsPassALateIncrby"},
+			by: always("time.Since(k.sent) < turns.LateAfter"), test: "./pipeline TestHitsPassALateIncrby"},
 	}},
 	{"30: a limit is never exceeded", []mutant{
 		{fault: "the window before does not count", at: "limit/internal/counter.fittingText",

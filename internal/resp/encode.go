@@ -19,16 +19,6 @@ func AppendBulk[T ~string | ~[]byte](b []byte, s T) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendBulkOf appends a bulk string that is made of two parts.
-func AppendBulkOf(b []byte, first, second string) []byte {
-	b = append(b, '$')
-	b = strconv.AppendInt(b, int64(len(first)+len(second)), 10)
-	b = append(b, '\r', '\n')
-	b = append(b, first...)
-	b = append(b, second...)
-	return append(b, '\r', '\n')
-}
-
 // AppendBulkInt appends n in decimal as a bulk string.
 func AppendBulkInt(b []byte, n int64) []byte {
 	var digits [20]byte

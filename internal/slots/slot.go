@@ -36,19 +36,6 @@ func OfBytes(key []byte) uint16 {
 	return crc16(0, key) % Count
 }
 
-// OfParts is Of for the key that prefix and key are together. It allocates if the prefix has a '{'.
-func OfParts(prefix, key string) uint16 {
-	if strings.IndexByte(prefix, '{') >= 0 {
-		return Of(prefix + key)
-	}
-	if i := strings.IndexByte(key, '{') + 1; i > 0 {
-		if n := strings.IndexByte(key[i:], '}'); n > 0 {
-			return crc16(0, key[i:i+n]) % Count
-		}
-	}
-	return crc16(crc16(0, prefix), key) % Count
-}
-
 // crcPoly is the polynomial of CRC16/XMODEM, appendix A of the specification.
 const crcPoly = 0x1021
 

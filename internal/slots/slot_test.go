@@ -89,11 +89,6 @@ func FuzzSlot(f *testing.F) {
 		if got := OfBytes(key); got != want || Of(string(key)) != want {
 			t.Fatalf("SlotBytes(%q) = %d, Slot = %d, want %d", key, got, Of(string(key)), want)
 		}
-		for i := range len(key) + 1 {
-			if got := OfParts(string(key[:i]), string(key[i:])); got != want {
-				t.Fatalf("SlotOfParts(%q, %q) = %d, want %d", key[:i], key[i:], got, want)
-			}
-		}
 	})
 }
 
