@@ -220,7 +220,7 @@ func TestReload(t *testing.T) {
 		return code == http.StatusTooManyRequests
 	}, 10*time.Second, 10*time.Millisecond)
 	write("domain: d\ndescriptors: [{kye: k}]\n")
-	require.Eventually(t, func() bool { return strings.Contains(r.log.String(), path+`:2: a descriptor has an unknown field`) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(r.log.String(), path+`:2: unknown field`) }, 10*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, text := r.get(r.addrs.Admin + "/metrics")
 		return strings.Contains(text, `ratelimit_rules_reloads_total{result="error"} 1`) && strings.Contains(text, "ratelimit_rules_last_reload_successful 0")
@@ -338,7 +338,7 @@ func TestRunRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-rules", path}, path + ":2: the file has an unknown field"},
+		{[]string{"-rules", path}, path + ":2: unknown field"},
 		{[]string{"-rules", path + "x"}, "it cannot be read"},
 		{[]string{"-grpc-addr=nowhere"}, "gRPC listener: "},
 		{[]string{"-http-addr=127.0.0.1:0", "-grpc-addr=127.0.0.1:0", "-admin-addr=127.0.0.1:99999"}, "admin listener: "},

@@ -3,6 +3,8 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -37,45 +39,48 @@ func (c *compiler) errorf(line int, format string, args ...any) error {
 	return &Error{c.file, line, fmt.Sprintf(format, args...)}
 }
 
-func (c *compiler) add(d yamlDomain) error {
-	c.file, c.domain = d.file, d.name
-	if d.name == "" {
+func (c *compiler) add(name string, d *file) error {
+	c.file, c.domain = name, d.Domain
+	if d.Domain == "" {
 		return c.errorf(d.line, "the file has no domain: want domain: and a name")
 	}
-	root := c.set.domains[d.name]
+	root := c.set.domains[d.Domain]
 	if root == nil { // not in another file
-		root = &node{at: place{d.file, d.line}}
-		c.set.domains[d.name] = root
+		root = &node{at: place{name, d.line}}
+		c.set.domains[d.Domain] = root
 	}
-	return c.level(root, nil, d.descriptors)
+	return c.level(root, nil, d.Descriptors)
 }
 
 // level adds the descriptors below the one that the path leads to.
-func (c *compiler) level(n *node, path []Entry, descriptors []yamlDescriptor) error {
+func (c *compiler) level(n *node, path []Entry, descriptors []descriptor) error {
 	for i := range descriptors {
 		d := &descriptors[i]
-		e := Entry{d.key, d.value}
-		if d.key == "" {
+		if len(path) == mostLevels {
+			return c.errorf(d.line, "descriptors in one another: must be at most %d", mostLevels)
+		}
+		e := Entry{d.Key, d.Value}
+		if d.Key == "" {
 			return c.errorf(d.line, "a descriptor has no key")
 		}
-		if d.shared && !strings.HasSuffix(d.value, "*") {
-			return c.errorf(d.line, "share_threshold on a descriptor with value %q: want a value that ends in *, or no share_threshold", d.value)
+		if d.Shared && !strings.HasSuffix(d.Value, "*") {
+			return c.errorf(d.line, "share_threshold on a descriptor with value %q: want a value that ends in *, or no share_threshold", d.Value)
 		}
-		made := &node{at: place{c.file, d.line}, shared: d.shared}
+		made := &node{at: place{c.file, d.line}, shared: d.Shared}
 		if before := n.put(e, made); before != nil {
 			if before.at.file != c.file {
-				return c.errorf(d.line, "a second descriptor with key %q and value %q in domain %q, as at %v: put both into one file, as one", d.key, d.value, c.domain, before.at)
+				return c.errorf(d.line, "a second descriptor with key %q and value %q in domain %q, as at %v: put both into one file, as one", d.Key, d.Value, c.domain, before.at)
 			}
-			return c.errorf(d.line, "a second descriptor with key %q and value %q, as in line %d", d.key, d.value, before.at.line)
+			return c.errorf(d.line, "a second descriptor with key %q and value %q, as in line %d", d.Key, d.Value, before.at.line)
 		}
 		below := append(slices.Clone(path), e)
-		if d.shadow && (d.limit == nil || d.limit.unlimited) {
+		if d.Shadow && (d.Limit == nil || d.Limit.Unlimited) {
 			return c.errorf(d.line, "shadow_mode on a descriptor that has no limit")
 		}
-		if d.quota && (d.limit == nil || d.limit.unlimited) {
+		if d.Quota && (d.Limit == nil || d.Limit.Unlimited) {
 			return c.errorf(d.line, "quota_mode on a descriptor that has no limit")
 		}
-		if d.limit != nil {
+		if d.Limit != nil {
 			rule, err := c.rule(below, d)
 			if err != nil {
 				return err
@@ -83,7 +88,7 @@ func (c *compiler) level(n *node, path []Entry, descriptors []yamlDescriptor) er
 			made.rule = rule
 			c.set.rules++
 		}
-		if err := c.level(made, below, d.descriptors); err != nil {
+		if err := c.level(made, below, d.Descriptors); err != nil {
 			return err
 		}
 	}
@@ -123,14 +128,20 @@ func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	return m
 }
 
-func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
-	l := d.limit
-	r := &Rule{Name: l.name, Replaces: l.replaces, Unlimited: l.unlimited}
-	if l.name != "" && slices.Contains(l.replaces, l.name) {
-		return nil, c.errorf(l.line, "rate_limit %q replaces itself", l.name)
+func (c *compiler) rule(path []Entry, d *descriptor) (*Rule, error) {
+	l := d.Limit
+	r := &Rule{Name: l.Name, Unlimited: l.Unlimited}
+	for _, other := range l.Replaces {
+		switch other.Name {
+		case "":
+			return nil, c.errorf(l.line, "replaces: want the name of a rate_limit")
+		case l.Name:
+			return nil, c.errorf(l.line, "rate_limit %q replaces itself", l.Name)
+		}
+		r.Replaces = append(r.Replaces, other.Name)
 	}
-	if l.unlimited {
-		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.timezone != "" || l.startsOn != nil || l.warn != nil || l.failClosed || l.charge != nil {
+	if l.Unlimited {
+		if rest := (rateLimit{line: l.line, Name: l.Name, Unlimited: true, Replaces: l.Replaces}); !reflect.DeepEqual(rest, *l) {
 			return nil, c.errorf(l.line, "rate_limit is unlimited: want no other field than name and replaces")
 		}
 		return r, nil
@@ -143,14 +154,14 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 		return nil, c.errorf(l.line, "the limit's name, %s, is also that of the one at %v: rename a key", rule.Name, before)
 	}
 	c.names[rule.Name] = place{c.file, l.line}
-	if l.charge != nil {
+	if l.Charge != nil {
 		r.Charge = ChargeNone
-		if *l.charge {
+		if *l.Charge {
 			r.Charge = ChargeAll
 		}
 	}
-	r.Unit, r.RequestsPerUnit = Unit(strings.ToLower(l.unit)), *l.requestsPerUnit
-	if r.Limit, err = c.limitOf(rule); err == nil && d.quota && !r.Limit.Rule().Shadow {
+	r.Unit, r.RequestsPerUnit = Unit(strings.ToLower(l.Unit)), uint32(*l.RequestsPerUnit)
+	if r.Limit, err = c.limitOf(rule); err == nil && d.Quota && !r.Limit.Rule().Shadow {
 		r.Quota, rule.Shadow = true, true
 		r.Limit, err = c.limitOf(rule)
 	}
@@ -160,51 +171,54 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 	return r, nil
 }
 
-func (c *compiler) limitRule(path []Entry, d *yamlDescriptor) (limit.Rule, error) {
-	l := d.limit
-	window, ok := windows[Unit(strings.ToLower(l.unit))]
+func (c *compiler) limitRule(path []Entry, d *descriptor) (limit.Rule, error) {
+	l := d.Limit
+	window, ok := windows[Unit(strings.ToLower(l.Unit))]
 	if !ok {
-		return limit.Rule{}, c.errorf(l.line, "unit = %q: want %s", l.unit, unitNames)
+		return limit.Rule{}, c.errorf(l.line, "unit = %q: want %s", l.Unit, unitNames)
 	}
-	if l.requestsPerUnit == nil {
+	if l.RequestsPerUnit == nil {
 		return limit.Rule{}, c.errorf(l.line, "rate_limit has no requests_per_unit: want a number, or unlimited: true")
 	}
-	algorithm, ok := algorithms[l.algorithm]
+	if n := *l.RequestsPerUnit; n < 0 || n > math.MaxUint32 {
+		return limit.Rule{}, c.errorf(l.line, "requests_per_unit = %d: want a whole number, 0 to 4294967295", n)
+	}
+	algorithm, ok := algorithms[l.Algorithm]
 	if !ok {
-		return limit.Rule{}, c.errorf(l.line, "algorithm = %q: want fixed_window, sliding_window or token_bucket", l.algorithm)
+		return limit.Rule{}, c.errorf(l.line, "algorithm = %q: want fixed_window, sliding_window or token_bucket", l.Algorithm)
 	}
 	r := limit.Rule{
-		Name: nameOf(c.domain, path), Quota: int64(*l.requestsPerUnit), Window: window, Algorithm: algorithm,
-		FailClosed: l.failClosed, Shadow: d.shadow,
+		Name: nameOf(c.domain, path), Quota: int64(*l.RequestsPerUnit), Window: window, Algorithm: algorithm,
+		FailClosed: l.FailClosed, Shadow: d.Shadow,
 	}
-	if l.burst != nil {
-		if *l.burst < 1 {
-			return r, c.errorf(l.line, "burst = %d: must be at least 1", *l.burst)
+	if l.Burst != nil {
+		if *l.Burst < 1 {
+			return r, c.errorf(l.line, "burst = %d: must be at least 1", *l.Burst)
 		}
-		r.Burst = *l.burst
+		r.Burst = int64(*l.Burst)
 	}
-	if l.warn != nil {
-		r.Warn = *l.warn
+	if l.Warn != nil {
+		r.Warn = *l.Warn
 	}
-	if l.timezone == "" && l.startsOn == nil {
+	if l.Timezone == "" && l.StartsOn == nil {
 		return r, nil
 	}
 	return r, c.calendar(l, &r)
 }
 
 // calendar gives the limit windows of the calendar in place of those of a fixed length.
-func (c *compiler) calendar(l *yamlLimit, r *limit.Rule) error {
-	r.Window, r.Calendar = 0, limit.Calendar{Unit: units[Unit(strings.ToLower(l.unit))], Zone: l.timezone}
+func (c *compiler) calendar(l *rateLimit, r *limit.Rule) error {
+	r.Window, r.Calendar = 0, limit.Calendar{Unit: units[Unit(strings.ToLower(l.Unit))], Zone: l.Timezone}
 	switch {
 	case r.Calendar.Unit == 0:
-		return c.errorf(l.line, "unit = %q with timezone or starts_on: want day, week, month or year", l.unit)
+		return c.errorf(l.line, "unit = %q with timezone or starts_on: want day, week, month or year", l.Unit)
 	case r.Algorithm != limit.FixedWindow:
-		return c.errorf(l.line, "algorithm = %q with timezone or starts_on: want fixed_window", l.algorithm)
-	case l.startsOn == nil:
-	case *l.startsOn < 1 || *l.startsOn > 31:
-		return c.errorf(l.line, "starts_on = %d: must be 1 to 31", *l.startsOn)
+		return c.errorf(l.line, "algorithm = %q with timezone or starts_on: want fixed_window", l.Algorithm)
+	case l.StartsOn == nil:
+	case *l.StartsOn < 1 || *l.StartsOn > 31:
+		return c.errorf(l.line, "starts_on = %d: must be 1 to 31", *l.StartsOn)
 	default:
-		r.Calendar.StartsOn = int(*l.startsOn)
+		r.Calendar.StartsOn = int(*l.StartsOn)
 	}
 	return nil
 }

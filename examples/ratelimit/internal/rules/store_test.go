@@ -236,5 +236,5 @@ func TestOpenRefuses(t *testing.T) {
 	require.EqualError(t, err, path+": it cannot be read: no such file or directory")
 	require.NoError(t, os.WriteFile(path, []byte("domain: d\nno: 1\n"), 0o600))
 	_, err = Open(path, limitOf)
-	require.ErrorContains(t, err, path+`:2: the file has an unknown field "no"`)
+	require.ErrorContains(t, err, path+`:2: unknown field "no" of a file`)
 }
