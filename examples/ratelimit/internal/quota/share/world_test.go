@@ -24,6 +24,7 @@ type world struct {
 	clients  []*client
 	messages []func() bool // each returns whether it was delivered
 
+	random   bool  // hits come at random times, and not evenly
 	greedy   bool  // every client always has hits to spare
 	admitted []int // in each step
 	total    int   // in the last window
@@ -40,7 +41,7 @@ type client struct {
 	share, tokens int64
 	ends          time.Time
 	level         float64 // tokens in the bucket
-	due           float64 // hits that are to come
+	due, gap      float64 // hits that would have come since the last one, and with how many the next one does
 	hits          int64   // not reported yet
 	allowed       int64
 	reported      time.Time
@@ -62,7 +63,7 @@ func newWorld(t *testing.T, seed uint64, capacity int64) *world {
 }
 
 func (w *world) join(demand float64) *client {
-	c := &client{id: share.ID(len(w.clients)), demand: demand, every: 100*time.Millisecond + w.upTo(400*time.Millisecond), reported: w.now}
+	c := &client{id: share.ID(len(w.clients)), demand: demand, gap: 1, every: 100*time.Millisecond + w.upTo(400*time.Millisecond), reported: w.now}
 	w.clients = append(w.clients, c)
 	w.send(&c.up, func() { w.b.Report(w.now, c.id, 1, 0) })
 	return c
@@ -153,18 +154,26 @@ func (c *client) step(w *world) (n int) {
 	if !w.now.Before(c.ends) {
 		c.share, c.tokens, c.level = 0, 0, 0
 	}
-	c.level = min(float64(c.tokens), c.level+float64(c.share)*step.Seconds()/w.s.Window.Seconds())
-	if c.dead {
-		return 0
-	}
-	for c.due += c.demand * step.Seconds(); c.due >= 1; c.due-- {
+	left := step.Seconds()
+	for !c.dead && c.demand > 0 && c.due+c.demand*left >= c.gap {
+		wait := max(0, c.gap-c.due) / c.demand
+		c.fill(w, wait)
+		left -= wait
 		c.hits++
 		if c.level >= 1 {
 			c.level--
 			c.allowed++
 			n++
 		}
+		if c.due, c.gap = 0, 1; w.random {
+			c.gap = w.rng.ExpFloat64()
+		}
 	}
+	c.fill(w, left)
+	if c.dead {
+		return 0
+	}
+	c.due += c.demand * left
 	if !c.silent && !c.closed && w.now.Sub(c.reported) >= c.every {
 		hits, over := c.hits, w.now.Sub(c.reported)
 		c.hits, c.reported = 0, w.now
@@ -175,6 +184,10 @@ func (c *client) step(w *world) (n int) {
 		})
 	}
 	return n
+}
+
+func (c *client) fill(w *world, seconds float64) {
+	c.level = min(float64(c.tokens), c.level+float64(c.share)*seconds/w.s.Window.Seconds())
 }
 
 func (w *world) leave(c *client) {
