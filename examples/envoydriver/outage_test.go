@@ -146,24 +146,6 @@ func TestOneNodeFails(t *testing.T) {
 	l.waitOpen(t, func(open int) bool { return open == 3 })
 }
 
-// TestSentinelFailover: the driver follows the Sentinels to the new primary, and
-// counts there.
-func TestSentinelFailover(t *testing.T) {
-	t.Parallel()
-	c := servers.StartWithSentinels(t, servers.Options{Replicas: 1})
-	client := connect(t, Options{Type: "SENTINEL", URL: sentinelURL(c)})
-	_, err := hit(client, []string{"before"}, 1)
-	require.NoError(t, err)
-	ctx := servers.Within(t, patience)
-	old, err := c.WaitWatched(ctx)
-	require.NoError(t, err)
-	require.NoError(t, old.Kill())
-	var total, there uint64
-	eventually(t, func() error { return client.DoCmd(&total, "INCRBY", "after", uint64(5)) })
-	require.NoError(t, c.Nodes()[1].Do(ctx, &there, "GET", "after"))
-	require.Equal(t, total, there)
-}
-
 // TestClose: no connection is left, and calls fail.
 func TestClose(t *testing.T) {
 	t.Parallel()

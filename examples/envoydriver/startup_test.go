@@ -137,27 +137,6 @@ func TestSettingsAreNotTriedAgain(t *testing.T) {
 	}
 }
 
-// TestStartupEnds: with its context, New returns, and says what failed.
-func TestStartupEnds(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	records := make(chan slog.Record, 1)
-	returned := make(chan error, 1)
-	go func() {
-		_, err := New(ctx, Options{
-			Type: "SINGLE", URL: "127.0.0.1:1", Startup: &Startup{InitialInterval: time.Hour, MaxInterval: time.Hour},
-			Logger: slog.New(firstRecord{slog.DiscardHandler, records}),
-		})
-		returned <- err
-	}()
-	<-records
-	cancel()
-	err := <-returned
-	requireRedisError(t, err, "startup ended")
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "refused")
-}
-
 // TestContext: a request whose context has ended counts nothing, and one whose context
 // ends while servers are silent returns then; what it sent may have been counted.
 func TestContext(t *testing.T) {
