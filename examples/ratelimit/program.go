@@ -81,11 +81,10 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 // before the first request. A node that does not answer is not the end: its limits fail open or
 // closed, and with -ready-needs-redis the service is not ready until it does.
 func (p *program) connect(ctx context.Context, s *settings, registry prometheus.Registerer) (*cluster.Client, error) {
-	config, err := s.config()
+	config, addrs, err := s.config()
 	if err != nil {
 		return nil, err
 	}
-	addrs := s.Redis.Addrs
 	if len(addrs) == 0 {
 		emulated, err := startEmulated()
 		if err != nil {

@@ -271,7 +271,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		if config == nil {
 			s, err := parse([]string{"-addrs=a:1", "-tls", "-tls-cert", cert, "-tls-key", key}, io.Discard)
 			require.NoError(t, err)
-			c, err := s.config()
+			c, _, err := s.config()
 			require.NoError(t, err)
 			config = c.Dialer.TLS
 		}
@@ -287,8 +287,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 func TestRunWithSentinels(t *testing.T) {
 	watched := servers.StartWithSentinels(t, servers.Options{Password: "canary"})
 	t.Setenv(passwordVariable, "canary")
-	t.Setenv(sentinelPasswordVariable, "canary")
-	r := launch(t, "-addrs", strings.Join(watched.SentinelAddrs(), ","), "-sentinel-primary", servers.PrimaryName)
+	r := launch(t, "-addrs", "redis-sentinel://"+strings.Join(watched.SentinelAddrs(), ",")+"?sentinel_password=canary&master_name="+servers.PrimaryName)
 	code, text := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=plan=paid,user=42")
 	require.Equal(t, http.StatusOK, code, text)
 	r.end()
@@ -298,7 +297,7 @@ func TestRunWithSentinels(t *testing.T) {
 // TestReadyWithoutRedis: by default the service is ready although Redis is not there.
 func TestReadyWithoutRedis(t *testing.T) {
 	t.Parallel()
-	r := launch(t, "-addrs", filepath.Join(t.TempDir(), "redis.sock"), "-lazy")
+	r := launch(t, "-addrs", "unix://"+filepath.Join(t.TempDir(), "redis.sock")+"?lazy=true")
 	code, text := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusOK, code, text)
 	r.end()
@@ -309,7 +308,7 @@ func TestReadyWithoutRedis(t *testing.T) {
 func TestRunLazy(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "redis.sock")
-	r := launch(t, "-addrs", socket, "-lazy", "-ready-needs-redis")
+	r := launch(t, "-addrs", "unix://"+socket+"?lazy=true", "-ready-needs-redis")
 	defer r.end()
 	check := func(descriptor string) int {
 		code, _ := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=" + descriptor)

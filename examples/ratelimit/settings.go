@@ -28,8 +28,6 @@ type settings struct {
 	Redis  redisSettings  `embed:"" group:"Redis"`
 	TLS    tlsSettings    `embed:"" group:"TLS to Redis"`
 
-	Sentinel sentinelSettings `embed:"" group:"Sentinels"`
-
 	Cluster clusterSettings `embed:"" group:"Cluster"`
 	Pool    poolSettings    `embed:"" group:"Connections to each node"`
 	Log     logSettings     `embed:"" group:"Log"`
@@ -93,7 +91,7 @@ func (s *shedSettings) config() service.ShedConfig {
 
 const description = "A rate limit service on a Redis Cluster, with Envoy's gRPC interface and HTTP. " +
 	"Each flag has a variable of the environment, which counts if the flag is not there. " +
-	"The password of Redis is in RATELIMIT_PASSWORD, or in a file; that of Sentinels in RATELIMIT_SENTINEL_PASSWORD."
+	"The password of Redis is in RATELIMIT_PASSWORD, or in a file."
 
 // parse reads the flags and the environment.
 func parse(args []string, stdout io.Writer) (*settings, error) {
@@ -110,23 +108,20 @@ func (s *settings) Validate() error {
 		atLeast("drain-delay", s.Listen.DrainDelay, 0),
 		atLeast("shutdown-timeout", s.Listen.ShutdownTimeout, time.Millisecond),
 		atLeast("connect-timeout", s.Redis.ConnectTimeout, time.Millisecond),
-		s.checkTogether(), s.Quota.check(), s.Shed.check(), s.Redis.check(), s.TLS.check(), s.Sentinel.check(s.TLS.On), s.Pool.check(),
+		s.checkTogether(), s.Quota.check(), s.Shed.check(), s.TLS.check(), s.Pool.check(),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	_, err := s.config()
+	_, _, err := s.config()
 	return err
 }
 
 // checkTogether finds settings that do not fit together, or have no effect.
 func (s *settings) checkTogether() error {
 	var errs []error
-	if len(s.Redis.Addrs) == 0 && s.hasSecurity() {
+	if s.Redis.Addrs == "" && (s.Redis.Username != "" || s.Redis.PasswordFile != "" || s.TLS.On || os.Getenv(passwordVariable) != "") {
 		errs = append(errs, fmt.Errorf("--username, --password-file, %s and --tls need --addrs: the emulated cluster has neither password nor TLS", passwordVariable))
-	}
-	if len(s.Redis.Addrs) == 0 && (s.Sentinel.Primary != "" || s.Redis.Database != 0 || s.Cluster.Standalone || s.Cluster.Lazy) {
-		errs = append(errs, errors.New("--sentinel-primary, --database, --standalone and --lazy need --addrs"))
 	}
 	if most := min(s.Listen.ShutdownTimeout, service.HTTPWriteTimeout); s.Limit.Budget >= most {
 		errs = append(errs, fmt.Errorf("--budget = %v: must be less than %v, the lower of --shutdown-timeout and the time for writing a response", s.Limit.Budget, most))
@@ -135,10 +130,6 @@ func (s *settings) checkTogether() error {
 		errs = append(errs, fmt.Errorf("--prefix: the brace after %q is not closed: text of requests would choose the slots of keys", before))
 	}
 	return errors.Join(errs...)
-}
-
-func (s *settings) hasSecurity() bool {
-	return s.Redis.Username != "" || s.Redis.PasswordFile != "" || s.TLS.On || os.Getenv(passwordVariable) != ""
 }
 
 func (s *shedSettings) check() error {
@@ -158,23 +149,22 @@ func atLeast[N int | time.Duration](flag string, value, least N) error {
 	return nil
 }
 
-// config returns the settings of the client.
-func (s *settings) config() (cluster.Config, error) {
-	dialer, err := s.Redis.dialer()
-	if err != nil {
-		return cluster.Config{}, err
+// config returns the settings of the client, and the addresses.
+func (s *settings) config() (c cluster.Config, addrs []string, err error) {
+	if c, addrs, err = s.Redis.config(); err != nil {
+		return c, nil, err
 	}
-	if dialer.TLS, err = s.TLS.config(); err != nil {
-		return cluster.Config{}, err
+	if s.TLS.On {
+		if c.Dialer.TLS, err = s.TLS.config(); err != nil {
+			return c, nil, err
+		}
+		if c.SentinelDialer.TLS != nil { // by the URL
+			c.SentinelDialer.TLS = c.Dialer.TLS
+		}
 	}
-	c := s.Cluster.config()
-	c.Dialer = dialer
-	c.Sentinel = s.Sentinel.Primary
-	if c.SentinelDialer, err = s.Sentinel.dialer(s.Redis.DialTimeout, dialer.TLS); err != nil {
-		return c, fmt.Errorf("--sentinel-primary: %w", err)
-	}
-	c.Pool, err = s.Pool.config()
-	return c, err
+	s.Cluster.config(&c)
+	c.Pool = s.Pool.config()
+	return c, addrs, c.Validate()
 }
 
 // trimmed returns the words of a list without what is around them.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -37,23 +36,21 @@ type poolSettings struct {
 	MaxAge       time.Duration `name:"max-age" help:"How long a connection is used, for balancers, and for --tls-cert and --password-file that change; at least 1s. Default: as long as it works."`
 }
 
-func (p *poolSettings) config() (pool.Config, error) {
+func (p *poolSettings) config() pool.Config {
 	o := pool.Options{
 		MaxWaiters: p.MaxWaiters, SuspectAfter: p.SuspectAfter, StallTimeout: p.StallTimeout, MaxAge: p.MaxAge,
 	}
-	var c pool.Config
 	switch p.Kind {
 	case "fixed":
-		c = pool.Fixed{Size: p.Size, Options: o}
+		return pool.Fixed{Size: p.Size, Options: o}
 	case "adaptive":
-		c = pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: o}
+		return pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: o}
 	default:
-		c = pool.Laned{
+		return pool.Laned{
 			Lanes: p.Lanes, Strategy: strategies[p.Strategy],
 			SlowLanes: p.SlowLanes, MaxInFlight: p.MaxInFlight, MaxDedicated: p.MaxDedicated, Options: o,
 		}
 	}
-	return c, cluster.Config{Pool: c}.Validate()
 }
 
 // check refuses settings that would have no effect.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,61 +12,42 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 )
 
-// passwordVariable has no flag, as that of the Sentinels' password: arguments can be seen by other
-// users of the machine.
+// passwordVariable has no flag: arguments can be seen by other users of the machine.
 const passwordVariable = "RATELIMIT_PASSWORD"
 
 type redisSettings struct {
-	Addrs          []string      `name:"addrs" placeholder:"HOST:PORT,..." help:"Some nodes of the cluster, or a server that stands alone, or with --sentinel-primary the Sentinels; a path is that of a unix socket. Without them, a cluster is emulated in the process."`
+	Addrs          string        `name:"addrs" placeholder:"HOST:PORT,..." help:"Some nodes of the cluster, or a server that stands alone; or a URL for cluster.ParseURL, with what else it takes: redis://host/database?name=value, rediss://, unix:///path or redis-sentinel://host:port,host:port?master_name=NAME. Without it, a cluster is emulated in the process."`
 	ConnectTimeout time.Duration `name:"connect-timeout" default:"10s" help:"How long it may take to find the cluster at the start."`
 	Username       string        `name:"username" help:"ACL user; the password is in RATELIMIT_PASSWORD or --password-file."`
 	PasswordFile   string        `name:"password-file" placeholder:"FILE" help:"File with the password, read for each connection, so that it can change."`
-
-	Database    int           `name:"database" default:"0" help:"Number of the database. A cluster has only 0."`
-	Protocol    int           `name:"protocol" default:"2" help:"Version of RESP: 2 or 3."`
-	ClientName  string        `name:"client-name" default:"ratelimit" help:"Name of the connections, for CLIENT LIST."`
-	NoSetInfo   bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
-	DialTimeout time.Duration `name:"dial-timeout" default:"5s" help:"How long a connection may take to be ready."`
+	NoSetInfo      bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
 }
 
-func (r *redisSettings) check() error {
-	var errs []error
-	for i, addr := range trimmed(r.Addrs) {
-		switch {
-		case strings.HasPrefix(addr, "/"):
-		case strings.ContainsAny(addr, "@/"): // it may hold a password
-			errs = append(errs, fmt.Errorf("--addrs: address %d: want host:port or the absolute path of a socket, without a scheme or credentials", i+1))
-		case !strings.Contains(addr, ":"):
-			errs = append(errs, fmt.Errorf("--addrs: address %d = %q: want host:port, or the absolute path of a socket", i+1, addr))
+// config returns the addresses, and what else the URL and the settings say.
+func (r *redisSettings) config() (c cluster.Config, addrs []string, err error) {
+	if r.Addrs != "" {
+		if c, addrs, err = cluster.ParseURL(r.Addrs); err != nil {
+			return c, nil, fmt.Errorf("--addrs: %w", err)
 		}
 	}
-	if r.PasswordFile != "" && os.Getenv(passwordVariable) != "" {
-		errs = append(errs, fmt.Errorf("--password-file and %s are both set: leave one out", passwordVariable))
+	d := &c.Dialer
+	d.NoSetInfo, d.ClientName = r.NoSetInfo, cmp.Or(d.ClientName, "ratelimit")
+	password := os.Getenv(passwordVariable)
+	switch {
+	case r.PasswordFile != "" && password != "":
+		return c, nil, fmt.Errorf("--password-file and %s are both set: leave one out", passwordVariable)
+	case r.PasswordFile == "":
+		d.Username, d.Password = cmp.Or(r.Username, d.Username), cmp.Or(password, d.Password)
+		return c, addrs, nil
 	}
-	return errors.Join(errs...)
-}
-
-func (r *redisSettings) dialer() (lanes.Dialer, error) {
-	d := lanes.Dialer{
-		Database: r.Database, Protocol: r.Protocol, ClientName: r.ClientName, NoSetInfo: r.NoSetInfo,
-		Timeout: r.DialTimeout,
+	d.Credentials = func(context.Context) (string, string, error) {
+		password, err := r.password()
+		return r.Username, password, err
 	}
-	if r.PasswordFile == "" {
-		d.Username = r.Username
-		d.Password = os.Getenv(passwordVariable)
-	} else {
-		if _, err := r.password(); err != nil {
-			return d, err
-		}
-		d.Credentials = func(context.Context) (string, string, error) {
-			password, err := r.password()
-			return r.Username, password, err
-		}
-	}
-	return d, cluster.Config{Dialer: d}.Validate()
+	_, err = r.password()
+	return c, addrs, err
 }
 
 // password reads the file. A line's end is not part of a password.
@@ -100,9 +82,6 @@ func (t *tlsSettings) check() error {
 }
 
 func (t *tlsSettings) config() (*tls.Config, error) {
-	if !t.On {
-		return nil, nil
-	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
@@ -133,8 +112,6 @@ func (t *tlsSettings) pair(*tls.CertificateRequestInfo) (*tls.Certificate, error
 }
 
 type clusterSettings struct {
-	Standalone   bool              `name:"standalone" help:"Send no CLUSTER, READONLY or ROLE, to servers without cluster mode or proxies."`
-	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
 	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
@@ -142,11 +119,8 @@ type clusterSettings struct {
 	AddrMap      map[string]string `name:"addr-map" placeholder:"HOST:PORT=HOST:PORT;..." help:"What to dial in place of addresses that the cluster names, behind NAT."`
 }
 
-func (c *clusterSettings) config() cluster.Config {
-	config := cluster.Config{
-		RefreshEvery: c.RefreshEvery, RetryWindow: c.RetryWindow,
-		Standalone: c.Standalone, Lazy: c.Lazy,
-	}
+func (c *clusterSettings) config(config *cluster.Config) {
+	config.RefreshEvery, config.RetryWindow = c.RefreshEvery, c.RetryWindow
 	if len(c.Slow) > 0 {
 		config.Slow = trimmed(c.Slow)
 	}
@@ -154,12 +128,6 @@ func (c *clusterSettings) config() cluster.Config {
 		config.RetryWindow = cluster.WhileContextLasts
 	}
 	if len(c.AddrMap) > 0 {
-		config.AddrMap = func(addr string) string {
-			if to, ok := c.AddrMap[addr]; ok {
-				return to
-			}
-			return addr
-		}
+		config.AddrMap = func(addr string) string { return cmp.Or(c.AddrMap[addr], addr) }
 	}
-	return config
 }

@@ -24,22 +24,22 @@ import (
 // everything sets each flag of the pools and the client to something else than its
 // default; those of one kind of pool are added.
 var everything = []string{
-	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s",
-	"-sentinel-primary", "mymaster", "-standalone", "-lazy", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-addrs", "redis-sentinel://a:1, b:2/1?protocol=3&timeout=1s&master_name=mymaster&lazy=true", "-username", "u", "-no-set-info", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-suspect-after", "1s", "-stall-timeout", "2s", "-max-age", "1h",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
 }
 
 // leftOut are the fields without a setting, and why.
 var leftOut = map[string]string{
-	"limit.Config.Observer": "the service's own, for /metrics",
-	"cluster.Config.Trace":  "the service's own, for /metrics",
-	"cluster.Config.Logger": "the service's own",
-	"cluster.Config.Near":   "a limiter reads nothing from replicas",
-	"Dialer.Credentials":    "set by -password-file, in place of Username and Password",
-	"Dialer.TLS":            "has settings of its own, -tls and so on, with files",
-	"Dialer.MaxReply":       "the replies of a limiter are numbers",
-	"Dialer.NetDial":        "a function",
+	"limit.Config.Observer":     "the service's own, for /metrics",
+	"cluster.Config.Trace":      "the service's own, for /metrics",
+	"cluster.Config.Logger":     "the service's own",
+	"cluster.Config.Standalone": "a parameter of the URL, which excludes Sentinels",
+	"cluster.Config.Near":       "a limiter reads nothing from replicas",
+	"Dialer.Credentials":        "set by -password-file, in place of Username and Password",
+	"Dialer.TLS":                "has settings of its own, -tls and so on, with files",
+	"Dialer.MaxReply":           "the replies of a limiter are numbers",
+	"Dialer.NetDial":            "a function",
 }
 
 // TestEveryFieldHasASetting: what the library can be told, the service can.
@@ -55,7 +55,7 @@ func TestEveryFieldHasASetting(t *testing.T) {
 	} {
 		s, err := parse(append(flags, everything...), io.Discard)
 		require.NoError(t, err, kind)
-		c, err := s.config()
+		c, addrs, err := s.config()
 		require.NoError(t, err)
 		requireSet(t, "", reflect.ValueOf(c.Pool))
 		requireSet(t, "cluster.", reflect.ValueOf(c))
@@ -63,7 +63,7 @@ func TestEveryFieldHasASetting(t *testing.T) {
 		requireSet(t, "limit.", reflect.ValueOf(s.Limit.config()))
 		require.Equal(t, "c:3", c.AddrMap("a:1"))
 		require.Equal(t, "x:9", c.AddrMap("x:9"))
-		require.Equal(t, []string{"a:1", "b:2"}, s.Redis.Addrs)
+		require.Equal(t, []string{"a:1", "b:2"}, addrs)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestLeftOut(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	s, err := parse(nil, io.Discard)
 	require.NoError(t, err)
-	c, err := s.config()
+	c, _, err := s.config()
 	require.NoError(t, err)
 	strategy := reflect.ValueOf(c.Pool.(pool.Laned).Strategy).Pointer()
 	require.Equal(t, reflect.ValueOf(lanes.FirstFit).Pointer(), strategy)
@@ -126,7 +126,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	s, err := parse([]string{"--stall-timeout=4s"}, io.Discard)
 	require.NoError(t, err)
-	c, err := s.config()
+	c, _, err := s.config()
 	require.NoError(t, err)
 	require.Equal(t, 12, c.Pool.(pool.Adaptive).Max)
 	require.Equal(t, 5, c.Pool.(pool.Adaptive).MaxWaiters)
@@ -144,7 +144,7 @@ func TestPasswordFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o600))
 	s, err := parse([]string{"-addrs", "a:1", "-username", "u", "-password-file", path}, io.Discard)
 	require.NoError(t, err)
-	c, err := s.config()
+	c, _, err := s.config()
 	require.NoError(t, err)
 	for _, want := range []string{"one", "two"} {
 		require.NoError(t, os.WriteFile(path, []byte(want+"\n"), 0o600))
@@ -165,8 +165,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-no-such-flag"}, "no-such-flag"},
 		{[]string{"rules.yaml"}, "rules.yaml"},
 		{[]string{"-password", "canary"}, "password"},
-		{[]string{"-addrs", "redis://u:canary@a:1"}, "--addrs: address 1: want host:port or the absolute path of a socket, without a scheme or credentials"},
-		{[]string{"-addrs", "a:1,b"}, `--addrs: address 2 = "b": want host:port`},
+		{[]string{"-addrs", "redis://u:canary@a:1:2"}, "--addrs: cluster: ParseURL: address 1: want host or host:port"},
 		{[]string{"-pool", "elastic"}, "--pool"},
 		{[]string{"-pool", "fixed", "-lanes", "3"}, "--lanes needs --pool=laned, and it is fixed"},
 		{[]string{"-pool", "fixed", "-pool-idle-timeout", "3s"}, "--pool-idle-timeout needs --pool=adaptive"},
@@ -176,7 +175,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-lanes=-3"}, "Laned.Lanes = -3: must not be negative"},
 		{[]string{"-max-waiters=many"}, "max-waiters"},
 		{[]string{"-stall-timeout=3"}, "stall-timeout"},
-		{[]string{"-protocol=4"}, "Dialer.Protocol = 4: must be 2 or 3"},
+		{[]string{"-addrs=redis://a?protocol=4"}, "Dialer.Protocol = 4: must be 2 or 3"},
 		{[]string{"-drain-delay=-1s"}, "--drain-delay = -1s: must be at least 0s"},
 		{[]string{"-shutdown-timeout=0s"}, "--shutdown-timeout = 0s: must be at least 1ms"},
 		{[]string{"-max-message=5"}, "--max-message = 5: must be at least 1024"},
@@ -187,11 +186,6 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-budget=20s"}, "--budget = 20s: must be less than 10s"},
 		{[]string{"-prefix=a{b"}, `the brace after "a" is not closed`},
 		{[]string{"-tls"}, "need --addrs"},
-		{[]string{"-lazy"}, "need --addrs"},
-		{[]string{"-sentinel-primary=m"}, "need --addrs"},
-		{[]string{"-addrs=a:1", "-sentinel-username=u"}, "need --sentinel-primary"},
-		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-username=u"}, `--sentinel-primary: lanes: Dialer.Username = "u" without a Password`},
-		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-tls"}, "--sentinel-tls needs --tls"},
 		{[]string{"-username=u"}, "need --addrs"},
 		{[]string{"-addrs=a:1", "-username=u"}, `Dialer.Username = "u" without a Password`},
 		{[]string{"-addrs=a:1", "-tls-ca=ca.pem"}, "need --tls"},
