@@ -3,13 +3,11 @@ package quota_test
 import (
 	"context"
 	"sync"
-	"testing"
 	"time"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -19,18 +17,12 @@ const bin = 10 * time.Millisecond
 // admitted, up to the moment that it looks, so that it does not matter how late it does.
 // Without an assignment it denies all.
 type client struct {
-	t      *testing.T
-	addrs  []string
-	id     map[string]string
-	gap    time.Duration // between hits
-	cancel context.CancelFunc
-	broken context.CancelFunc // ends the stream; guarded by mu
-	done   sync.WaitGroup
+	id  map[string]string
+	gap time.Duration // between hits
 
-	mu       sync.Mutex
-	silent   bool
-	began    time.Time // of bins
-	next     time.Time // hit
+	mu       sync.Mutex // guards what follows
+	began    time.Time  // of bins
+	next     time.Time  // hit
 	allowed  uint64
 	denied   uint64
 	reported time.Time
@@ -42,98 +34,57 @@ type client struct {
 	filled   time.Time
 	ends     time.Time
 
-	bins      []int // admitted hits
-	abandoned int
+	bins []int // admitted hits
 }
 
-// follow starts a client with so many hits in a second, which connects to the first address, and to
-// the next one when its stream breaks.
-func follow(t *testing.T, began time.Time, perSecond int, id map[string]string, addrs ...string) *client {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+// newClient returns a client that has so many hits in a second from now on.
+func newClient(perSecond int, id map[string]string) *client {
 	now := time.Now()
-	c := &client{
-		t: t, addrs: addrs, id: id, gap: time.Second / time.Duration(perSecond), cancel: cancel,
-		began: began, next: now, reported: now,
-	}
-	c.done.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			c.stream(ctx, c.addrs[i%len(c.addrs)])
-		}
-	})
-	t.Cleanup(c.stop)
-	return c
+	return &client{id: id, gap: time.Second / time.Duration(perSecond), began: now, next: now, reported: now}
 }
 
-// stop is what a crash looks like: the connection ends, and there are no more hits.
-func (c *client) stop() {
-	c.cancel()
-	c.done.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.advance(time.Now())
-	c.next = c.next.Add(time.Hour)
+// A stream is that of a client. It has no network.
+type stream struct {
+	grpc.ServerStream
+	ctx     context.Context
+	client  *client
+	reports *time.Ticker
+	stuck   bool // the client reads nothing any more
 }
 
-// reconnect breaks the stream. The client opens another one.
-func (c *client) reconnect() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.broken()
+func (s *stream) Context() context.Context { return s.ctx }
+
+func (s *stream) Recv() (*pb.RateLimitQuotaUsageReports, error) {
+	select {
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	case now := <-s.reports.C:
+		return s.client.report(now), nil
+	}
 }
 
-func (c *client) stream(ctx context.Context, addr string) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c.mu.Lock()
-	c.broken = cancel
-	c.mu.Unlock()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		c.t.Error(err)
-		return
+func (s *stream) Send(r *pb.RateLimitQuotaResponse) error {
+	if s.stuck {
+		<-s.ctx.Done()
+		return s.ctx.Err()
 	}
-	defer conn.Close()
-	stream, err := pb.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(ctx)
-	if err != nil {
-		<-time.After(bin)
-		return
+	for _, a := range r.GetBucketAction() {
+		s.client.apply(time.Now(), a)
 	}
-	var sending sync.WaitGroup
-	defer sending.Wait()
-	defer cancel()
-	sending.Go(func() {
-		for every := time.NewTicker(10 * bin); ; {
-			if r := c.report(time.Now()); r != nil && stream.Send(r) != nil {
-				return
-			}
-			select {
-			case <-ctx.Done():
-				every.Stop()
-				return
-			case <-every.C:
-			}
-		}
-	})
-	for {
-		res, err := stream.Recv()
-		if err != nil {
-			<-time.After(bin)
-			return
-		}
-		for _, a := range res.GetBucketAction() {
-			c.apply(time.Now(), a)
-		}
-	}
+	return nil
+}
+
+// follow lets the client report and follow its assignments until the context or the stream ends.
+func (i *instance) follow(ctx context.Context, c *client) error {
+	s := &stream{ctx: ctx, client: c, reports: time.NewTicker(10 * bin)}
+	defer s.reports.Stop()
+	return i.StreamRateLimitQuotas(s)
 }
 
 func (c *client) report(now time.Time) *pb.RateLimitQuotaUsageReports {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.advance(now)
-	if c.silent {
-		return nil
-	}
 	u := &pb.RateLimitQuotaUsageReports_BucketQuotaUsage{
 		BucketId: &pb.BucketId{Bucket: c.id}, TimeElapsed: durationpb.New(now.Sub(c.reported)),
 		NumRequestsAllowed: c.allowed, NumRequestsDenied: c.denied,
@@ -148,7 +99,6 @@ func (c *client) apply(now time.Time, a *pb.RateLimitQuotaResponse_BucketAction)
 	c.advance(now)
 	if a.GetAbandonAction() != nil {
 		c.strategy = nil
-		c.abandoned++
 		return
 	}
 	s := a.GetQuotaAssignmentAction().GetRateLimitStrategy()

@@ -14,14 +14,14 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
-	"github.com/redislanes/redislanes/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // TestLeases: whatever instances hold and want, in any order, their leases are at most the limit, and in
 // the end they follow the clients.
 func TestLeases(t *testing.T) {
 	t.Parallel()
-	client, err := cluster.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
+	client, err := cluster.New(t.Context(), servers.StartServer(t, servers.Options{}).Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	limit := int64(1000)

@@ -1,19 +1,20 @@
 package quota_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -26,84 +27,63 @@ import (
 	"github.com/redislanes/redislanes/redistest/sim"
 )
 
-// A virtual instance runs in a bubble of synctest, without sockets.
-type virtual struct {
+const delivery = 1500 * time.Millisecond
+
+// An instance is one of the service. It runs in a bubble of synctest, without sockets.
+type instance struct {
 	*quota.Server
-	stop func() // as the service does
+	redis *cluster.Client
+	rules string // the file
+	store *rules.Store
+	log   bytes.Buffer
+	end   func() // as the service does
 }
 
-func startVirtual(t *testing.T, redis *sim.Cluster, text string) *virtual {
+func start(t *testing.T, redis *sim.Cluster, text string) *instance {
 	t.Helper()
-	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
+	i := &instance{rules: filepath.Join(t.TempDir(), "rules.yaml")}
+	require.NoError(t, os.WriteFile(i.rules, []byte(text), 0o600))
+	var err error
+	i.redis, err = cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
 	require.NoError(t, err)
-	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(text)}, func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) })
+	i.store, err = rules.Open(i.rules, func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) })
 	require.NoError(t, err)
-	v := &virtual{Server: quota.New(quota.Config{
-		Client: client, Rules: store, Prefix: "limit:", TTL: 10 * time.Second, Delivery: delivery, Log: slog.New(slog.DiscardHandler),
-	}, prometheus.NewRegistry())}
+	i.Server = quota.New(quota.Config{
+		Client: i.redis, Rules: i.store, Prefix: "limit:", TTL: 10 * time.Second, Delivery: delivery, Log: slog.New(slog.NewTextHandler(&i.log, nil)),
+	}, prometheus.NewRegistry())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); v.Run(ctx) }()
-	v.stop = func() {
-		v.Drain()
+	go func() { defer close(done); i.Run(ctx) }()
+	i.end = sync.OnceFunc(func() {
+		i.Drain()
 		cancel()
 		<-done
-		require.NoError(t, client.Close())
-	}
-	return v
+		_ = i.redis.Close()
+	})
+	return i
 }
 
-// A visit is the stream of a client that comes, has more hits than it may, and goes.
-type visit struct {
-	grpc.ServerStream
-	ctx     context.Context
-	client  *client
-	reports *time.Ticker
-	stuck   bool // the client reads nothing any more
+// crash ends the instance, which cannot give its leases back.
+func (i *instance) crash() {
+	_ = i.redis.Close()
+	i.end()
 }
 
-func (v *visit) Context() context.Context { return v.ctx }
-
-func (v *visit) Recv() (*pb.RateLimitQuotaUsageReports, error) {
-	select {
-	case <-v.ctx.Done():
-		return nil, v.ctx.Err()
-	case now := <-v.reports.C:
-		return v.client.report(now), nil
-	}
-}
-
-func (v *visit) Send(r *pb.RateLimitQuotaResponse) error {
-	if v.stuck {
-		<-v.ctx.Done()
-		return v.ctx.Err()
-	}
-	for _, a := range r.GetBucketAction() {
-		v.client.apply(time.Now(), a)
-	}
-	return nil
-}
-
-// follow lets the client report and follow its assignments until the context ends.
-func (v *virtual) follow(ctx context.Context, c *client) {
-	stream := &visit{ctx: ctx, client: c, reports: time.NewTicker(10 * bin)}
-	defer stream.reports.Stop()
-	_ = v.StreamRateLimitQuotas(stream)
-}
-
-// newClient returns a client that has hits from now on.
-func newClient(t *testing.T, id bucketID) *client {
-	now := time.Now()
-	return &client{t: t, id: id, gap: bin, began: now, next: now, reported: now}
+// reload replaces the rules.
+func (i *instance) reload(t *testing.T, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(i.rules, []byte(text), 0o600))
+	_, err := i.store.Reload()
+	require.NoError(t, err)
 }
 
 // visit returns how many hits the client was admitted.
-func (v *virtual) visit(t *testing.T, id bucketID, d time.Duration) int {
+func (i *instance) visit(t *testing.T, id bucketID, d time.Duration) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	c := newClient(t, id)
-	v.follow(ctx, c)
+	c := newClient(100, id)
+	_ = i.follow(ctx, c)
 	return in([]*client{c}, c.began, d)
 }
 
@@ -115,7 +95,7 @@ func TestVisits(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			redis := sim.Start(t, sim.Config{})
 			const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: hour, requests_per_unit: 20}}]"
-			v := startVirtual(t, redis, text)
+			v := start(t, redis, text)
 			total := 0
 			for range 30 {
 				total += v.visit(t, bucketID{"job": "x"}, 2*time.Second)
@@ -127,12 +107,12 @@ func TestVisits(t *testing.T) {
 					time.Sleep(time.Minute)
 					redis.Heal()
 				case "another instance":
-					v.stop()
-					v = startVirtual(t, redis, text)
+					v.end()
+					v = start(t, redis, text)
 				}
 				time.Sleep(time.Minute)
 			}
-			v.stop()
+			v.end()
 			require.LessOrEqual(t, total, 20, between)
 			require.GreaterOrEqual(t, total, 16, between)
 		})
@@ -154,10 +134,10 @@ func churn(t *testing.T, seed uint64, limit int, unit time.Duration, instances i
 	units := map[time.Duration]string{time.Second: "second", time.Minute: "minute", time.Hour: "hour"}
 	text := fmt.Sprintf("domain: shop\ndescriptors: [{key: job, rate_limit: {unit: %s, requests_per_unit: %d}}]", units[unit], limit)
 	redis := sim.Start(t, sim.Config{})
-	var all []*virtual
+	var all []*instance
 	for range instances {
-		v := startVirtual(t, redis, text)
-		defer v.stop()
+		v := start(t, redis, text)
+		defer v.end()
 		all = append(all, v)
 	}
 	lasts := time.Duration(race.Rounds(180, 90)) * time.Second // several visits of each client, and more than a minute
@@ -167,12 +147,12 @@ func churn(t *testing.T, seed uint64, limit int, unit time.Duration, instances i
 	var running sync.WaitGroup
 	for i := range uint64(7) {
 		rng := rand.New(rand.NewPCG(seed, i))
-		c := newClient(t, bucketID{"job": "x"})
+		c := newClient(100, bucketID{"job": "x"})
 		clients = append(clients, c)
 		running.Go(func() {
 			for ctx.Err() == nil {
 				visit, cancel := context.WithTimeout(ctx, time.Duration(rng.Int64N(int64(40*time.Second))))
-				all[rng.IntN(instances)].follow(visit, c)
+				_ = all[rng.IntN(instances)].follow(visit, c)
 				cancel()
 				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
 			}
@@ -202,20 +182,20 @@ func TestTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis := sim.Start(t, sim.Config{})
 		const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: minute, requests_per_unit: 100}}]"
-		before, after := startVirtual(t, redis, text), startVirtual(t, redis, text)
-		defer before.stop()
-		defer after.stop()
+		before, after := start(t, redis, text), start(t, redis, text)
+		defer before.end()
+		defer after.end()
 		began := time.Now()
 		var clients []*client
-		follow := func(v *virtual, n int, job string, d time.Duration) {
+		follow := func(v *instance, n int, job string, d time.Duration) {
 			ctx, cancel := context.WithTimeout(t.Context(), d)
 			defer cancel()
 			var all sync.WaitGroup
 			for range n {
-				c := newClient(t, bucketID{"job": job})
+				c := newClient(100, bucketID{"job": job})
 				c.began = began
 				clients = append(clients, c)
-				all.Go(func() { v.follow(ctx, c) })
+				all.Go(func() { _ = v.follow(ctx, c) })
 			}
 			all.Wait()
 		}
@@ -235,11 +215,11 @@ func TestStuck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: second, requests_per_unit: 80}}]"
-		v := startVirtual(t, sim.Start(t, sim.Config{}), text)
-		defer v.stop()
+		v := start(t, sim.Start(t, sim.Config{}), text)
+		defer v.end()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		stuck := &visit{ctx: ctx, client: newClient(t, bucketID{"job": "x"}), reports: time.NewTicker(10 * bin), stuck: true}
+		stuck := &stream{ctx: ctx, client: newClient(100, bucketID{"job": "x"}), reports: time.NewTicker(10 * bin), stuck: true}
 		defer stuck.reports.Stop()
 		ended := make(chan error, 1)
 		go func() { ended <- v.StreamRateLimitQuotas(stuck) }()

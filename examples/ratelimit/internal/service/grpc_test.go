@@ -293,7 +293,7 @@ func TestOverrideOfShadow(t *testing.T) {
 	t.Parallel()
 	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
 	for _, key := range []string{"tried=1", "first=1"} {
-		req := request(key, "second=1")
+		req := request(key)
 		req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1, Unit: types.RateLimitUnit_YEAR}
 		require.Equal(t, ok, w.ask(req).GetOverallCode())
 		res := w.ask(req)

@@ -3,98 +3,67 @@ package service
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/redislanes/redislanes/limit"
 )
 
-const (
-	mostRemembered = 10_000      // quotas that have denied a call
-	longestDenial  = time.Minute // that is remembered
-)
-
-// quotas has the requests of a call. Some of their rules have quota_mode. The limits of these are
-// shadow limits. The call is denied if all of them deny it.
-type quotas struct {
-	requests []limit.Request
-	is       []bool // whether the request is one of them
-	name     string // of the first one, with its key; "" if there is none
-	charges  bool   // a request is counted even if the call is denied
-}
-
-func quotasOf(asks []ask, requests []limit.Request) *quotas {
-	q := &quotas{requests: requests, is: make([]bool, 0, len(requests))}
+// allow asks the limiter about a request. Rules with quota_mode, whose limits are in the shadow, are asked first: if
+// all of them deny the request, it counts for no other limit.
+func (s *Service) allow(ctx context.Context, asks []ask) decision {
+	requests := requestsOf(asks)
+	var is []bool // whether the request is one of a quota
+	var quotas, others, charged []limit.Request
 	for i := range asks {
 		a := &asks[i]
 		if !a.limited() {
 			continue
 		}
-		if a.rule.Quota && q.name == "" {
-			q.name = a.rule.Limit.Rule().Name + ":" + a.key
+		r := requests[len(is)]
+		is = append(is, a.rule.Quota)
+		switch {
+		case a.rule.Quota:
+			quotas = append(quotas, r)
+		case r.Charge:
+			charged = append(charged, r)
+			fallthrough
+		default:
+			others = append(others, r)
 		}
-		q.charges = q.charges || requests[len(q.is)].Charge
-		q.is = append(q.is, a.rule.Quota)
 	}
-	return q
-}
-
-// allow asks the limiter about a call. If quotas deny it, it counts for no other limit.
-func (s *Service) allow(ctx context.Context, asks []ask) decision {
-	q := quotasOf(asks, requestsOf(asks))
-	if q.name == "" {
-		return decisionOf(s.Limiter.Allow(ctx, q.requests...))
+	if len(quotas) == 0 {
+		return decisionOf(s.Limiter.Allow(ctx, others...))
 	}
-	if until, known := s.denied.Get(q.name); known && time.Now().Before(until) && !q.charges {
-		return s.allowInTurn(ctx, q)
-	}
-	reservation, result := s.Limiter.Reserve(ctx, q.requests...)
-	d := decisionOf(result)
-	if d.Allowed && s.deny(q, &d) {
-		_ = reservation.Settle(ctx, giveBack(q.requests, d.each)...) // hits that cannot be given back stay counted; a metric says how many
-	}
-	return d
-}
-
-// allowInTurn asks about quotas that have denied a call lately, and about the others if they do not deny
-// this one. So calls that are denied again have nothing to give back.
-func (s *Service) allowInTurn(ctx context.Context, q *quotas) decision {
-	first, others := q.split()
-	reservation, result := s.Limiter.Reserve(ctx, first...)
+	reservation, result := s.Limiter.Reserve(ctx, quotas...)
 	each := result.Each()
-	d := decision{result.Decision, q.join(each, nil)}
-	if s.deny(q, &d) {
-		return d
+	if d, denied := allDeny(each); denied {
+		if len(charged) > 0 {
+			s.Limiter.Allow(ctx, charged...) // they count in any case
+		}
+		return decision{d, join(is, each, others, nil)}
 	}
-	s.denied.Remove(q.name)
+	if len(others) == 0 {
+		return decision{result.Decision, each}
+	}
 	rest := s.Limiter.Allow(ctx, others...)
 	if !rest.Allowed {
-		_ = reservation.Settle(ctx, giveBack(first, each)...)
+		_ = reservation.Settle(ctx, giveBack(quotas, each)...) // hits that cannot be given back stay counted; a metric says how many
 	}
-	return decision{rest.Decision, q.join(each, rest.Each())}
+	return decision{rest.Decision, join(is, each, others, rest.Each())}
 }
 
-// deny denies the call if all quotas do, and remembers it.
-func (s *Service) deny(q *quotas, of *decision) bool {
-	retryAfter := limit.Never
-	var err error
-	for i := range q.is {
-		d := &of.each[i]
-		switch {
-		case !q.is[i]:
-			continue
-		case d.Allowed:
-			return false
-		case d.Err != nil:
-			err = d.Err
+// allDeny returns what all quotas say together if all of them deny the request.
+func allDeny(each []limit.Decision) (all limit.Decision, denied bool) {
+	all.RetryAfter = limit.Never
+	for _, d := range each {
+		if d.Allowed {
+			return all, false
 		}
-		retryAfter = min(retryAfter, d.RetryAfter)
+		all.RetryAfter, all.Err = min(all.RetryAfter, d.RetryAfter), cmp.Or(d.Err, all.Err)
 	}
-	of.Allowed, of.RetryAfter, of.Err = false, retryAfter, err
-	s.denied.Add(q.name, time.Now().Add(min(retryAfter, longestDenial)))
-	return true
+	return all, true
 }
 
-// giveBack returns the costs that a call which is denied leaves counted: those of charges. What remains is as if
+// giveBack returns the costs that a request which is denied leaves counted: those of charges. What remains is as if
 // the others were given back already.
 func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 	costs := make([]int64, len(requests))
@@ -110,28 +79,15 @@ func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 	return costs
 }
 
-// split returns the quotas, and the other requests.
-func (q *quotas) split() (quotas, others []limit.Request) {
-	for i, r := range q.requests {
-		if q.is[i] {
-			quotas = append(quotas, r)
-		} else {
-			others = append(others, r)
-		}
+// join returns the decisions in the order of the requests. Without decisions, the others were not asked about.
+func join(is []bool, quotas []limit.Decision, requests []limit.Request, others []limit.Decision) (each []limit.Decision) {
+	for _, r := range requests[len(others):] {
+		others = append(others, limit.Decision{Quota: r.Limit.Rule().Quota})
 	}
-	return quotas, others
-}
-
-// join returns the decisions in the order of the requests; without others, those were not asked about.
-func (q *quotas) join(quotas, others []limit.Decision) (each []limit.Decision) {
-	for i := range q.requests {
+	for _, quota := range is {
 		from := &others
-		if q.is[i] {
+		if quota {
 			from = &quotas
-		}
-		if len(*from) == 0 {
-			each = append(each, limit.Decision{Quota: q.requests[i].Limit.Rule().Quota})
-			continue
 		}
 		each, *from = append(each, (*from)[0]), (*from)[1:]
 	}

@@ -38,8 +38,6 @@ type Config struct {
 type Service struct {
 	pb.UnimplementedRateLimitServiceServer
 	Config
-
-	denied *lru.Cache[string, time.Time] // quotas that have denied a call, and until when they may
 }
 
 // New returns a service.
@@ -51,9 +49,7 @@ func New(c Config) *Service {
 		c.Budget = 100 * time.Millisecond // that of limit.Config
 	}
 	c.LimitOf = remembered(c.LimitOf)
-	s := &Service{Config: c}
-	s.denied, _ = lru.New[string, time.Time](mostRemembered) // an error only for a size of 0
-	return s
+	return &Service{Config: c}
 }
 
 // mostOwn is how many limits that requests bring with them are remembered.

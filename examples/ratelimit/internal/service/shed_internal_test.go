@@ -16,35 +16,6 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// TestShedderFollows: the bound grows while round trips take as long as usual, and
-// shrinks when they become longer.
-func TestShedderFollows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewShedder(ShedConfig{Min: 10, Max: 1000, Initial: 20}, prometheus.NewRegistry())
-		trips := func(took, lasting time.Duration, atOnce int) {
-			var all sync.WaitGroup
-			for range atOnce {
-				all.Go(func() {
-					for end := time.Now().Add(lasting); time.Now().Before(end); {
-						p, ok := s.enter()
-						time.Sleep(took)
-						if ok {
-							p.leave(true)
-						}
-					}
-				})
-			}
-			all.Wait()
-		}
-		trips(2*time.Millisecond, 3*time.Second, 50)
-		usual := s.limiter.Limit()
-		require.Greater(t, usual, 20)
-		trips(20*time.Millisecond, time.Second, 50)
-		require.Less(t, s.limiter.Limit(), usual)
-		require.Zero(t, s.limiter.Inflight())
-	})
-}
-
 // TestShedderUnderOverload: in front of a server that can do 10,000 requests a second,
 // of which a hundred clients would have more, most of that is used, and requests
 // take hardly longer than without load.
