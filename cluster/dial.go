@@ -18,8 +18,8 @@ import (
 //	subscriber := radix.PubSubConfig{}.New(conn)
 //	defer subscriber.Close()
 //
-// For a subscriber that dials again when its connection breaks, use Dial as the CustomConn of the
-// radix.Dialer of a radix.PersistentPubSubConnConfig.
+// docs/commands.md has a subscriber that waits until it is confirmed, and dials again when its
+// connection breaks.
 func (c *Client) Dial(ctx context.Context, addr string) (radix.Conn, error) {
 	conn, at, err := c.engine().Connect(ctx, addr)
 	if err != nil {

@@ -3,6 +3,7 @@ package docs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -11,10 +12,12 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -121,18 +124,31 @@ func scan(ctx context.Context, client *cluster.Client) ([]string, error) {
 	return keys, err
 }
 
-func subscribe(ctx context.Context, client *cluster.Client, handle func(radix.PubSubMessage)) error {
-	dialer := radix.Dialer{CustomConn: func(ctx context.Context, _, addr string) (radix.Conn, error) { return client.Dial(ctx, addr) }}
-	conn, err := radix.PersistentPubSubConnConfig{Dialer: dialer}.New(ctx, func() (network, addr string, err error) {
+// subscribe calls handle for each message. It dials and subscribes again when its connection breaks. Messages that
+// are published once it has called ready arrive.
+func subscribe(ctx context.Context, client *cluster.Client, channel string, ready func(), handle func(radix.PubSubMessage)) error {
+	dial := func(ctx context.Context, _, addr string) (radix.Conn, error) {
+		conn, err := client.Dial(ctx, addr)
+		if err != nil {
+			return nil, err
+		}
+		var confirmed resp3.RawMessage // radix's Subscribe does not wait for it
+		if err := conn.EncodeDecode(ctx, radix.Cmd(nil, "SUBSCRIBE", channel).(resp.Marshaler), &confirmed); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return conn, nil
+	}
+	conn, err := radix.PersistentPubSubConnConfig{Dialer: radix.Dialer{CustomConn: dial}}.New(ctx, func() (network, addr string, err error) {
 		return "tcp", "", nil // any primary: PUBLISH reaches all nodes
 	})
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.Subscribe(ctx, "news"); err != nil {
+	if err := conn.Subscribe(ctx, channel); err != nil { // again, so that radix knows whose messages to return
 		return err
 	}
+	ready()
 	for {
 		message, err := conn.Next(ctx)
 		if err != nil {
@@ -143,8 +159,8 @@ func subscribe(ctx context.Context, client *cluster.Client, handle func(radix.Pu
 }
 
 func TestCommands(t *testing.T) {
-	servers := redistest.StartEmulated(t, 3)
-	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())
+	redis := redistest.StartEmulated(t, 3)
+	client, err := cluster.Config{}.New(t.Context(), redis.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	ctx := t.Context()
@@ -202,32 +218,72 @@ func errorsInside(ctx context.Context, t *testing.T, client *cluster.Client) {
 	require.NoError(t, client.Cmd(ctx, "DEL", "{shop}items").Err())
 }
 
-// TestSubscribe: messages arrive over a connection of Client.Dial.
+// TestSubscribe: each message that is published once the subscriber is ready arrives, though what it sends takes a
+// while to the servers. When its connection ends, it subscribes again.
 func TestSubscribe(t *testing.T) {
-	servers := redistest.StartEmulated(t, 1)
-	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())
+	redis := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client, err := cluster.Config{}.New(t.Context(), redis.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
+	proxies := redistest.StartProxies(t, redis.Addrs())
+	subscriber, err := cluster.Config{AddrMap: proxies.AddrMap}.New(t.Context(), redis.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = subscriber.Close() })
+	for _, proxy := range proxies {
+		proxy.Delay(redistest.ToServer, 50*time.Millisecond)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	said := make(chan string, 1)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- subscribe(ctx, client, func(m radix.PubSubMessage) {
-			select {
-			case said <- string(m.Message):
-			default:
-			}
-		})
-	}()
-	for got := ""; got != "hello"; {
-		require.NoError(t, client.Cmd(ctx, "PUBLISH", "news", "hello").Err())
+	const channels = 20
+	said, ended := make(chan string, 1000), make(chan error, channels)
+	publish := func(channel string) { assert.NoError(t, client.Cmd(ctx, "PUBLISH", channel, "hello").Err()) }
+	for i := range channels {
+		channel := fmt.Sprint("news-", i)
+		go func() {
+			ended <- subscribe(ctx, subscriber, channel, func() { publish(channel) }, func(m radix.PubSubMessage) { said <- m.Channel })
+		}()
+	}
+	heard := make(map[string]bool)
+	for range channels {
+		heard[<-said] = true
+	}
+	require.Len(t, heard, channels)
+
+	require.NoError(t, client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
+		return node.Do(ctx, radix.Cmd(nil, "CLIENT", "KILL", "TYPE", "pubsub"))
+	}))
+	for again := false; !again; {
+		publish("news-0")
 		select {
-		case got = <-said:
-		case err := <-ended:
-			require.NoError(t, err)
+		case channel := <-said:
+			again = channel == "news-0"
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	cancel()
-	require.ErrorIs(t, <-ended, context.Canceled)
+	for range channels {
+		require.ErrorIs(t, <-ended, context.Canceled)
+	}
+}
+
+// TestRecipes: the lines of commands.md about common tasks.
+func TestRecipes(t *testing.T) {
+	client := connect(t)
+	ctx := t.Context()
+	require.False(t, client.Cmd(ctx, "SET", "lock", "mine", "NX", "PX", 10_000).IsNull())
+	require.True(t, client.Cmd(ctx, "SET", "lock", "other", "NX", "PX", 10_000).IsNull())
+
+	require.NoError(t, client.Cmd(ctx, "ZADD", "z", 2, "b", 1, "a").Err())
+	ordered, err := cluster.As[[]string](client.Cmd(ctx, "ZRANGE", "z", 0, -1, "WITHSCORES"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "1", "b", "2"}, ordered)
+	scores, err := cluster.As[map[string]float64](client.Cmd(ctx, "ZRANGE", "z", 0, -1, "WITHSCORES"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]float64{"a": 1, "b": 2}, scores)
+
+	require.NoError(t, client.Cmd(ctx, "XGROUP", "CREATE", "s", "workers", "$", "MKSTREAM").Err())
+	require.NoError(t, client.Cmd(ctx, "XADD", "s", "*", "job", "1").Err())
+	jobs, err := cluster.As[[]radix.StreamEntries](client.Cmd(ctx, "XREADGROUP", "GROUP", "workers", "w1", "BLOCK", 1000, "STREAMS", "s", ">"))
+	require.NoError(t, err)
+	require.Equal(t, [][2]string{{"job", "1"}}, jobs[0].Entries[0].Fields)
+	require.NoError(t, client.Cmd(ctx, "XACK", "s", "workers", jobs[0].Entries[0].ID.String()).Err())
 }
