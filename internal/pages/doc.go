@@ -17,8 +17,9 @@
 //	<!-- value by compare of raw/lanes.jsonl: ratios P99; callers=8; laned-4 -->0.98<!-- -->
 //
 // It is the cell without the spread of its rounds. "A or B" are alternatives, of rows and of
-// columns: a bar would split the cell of a Markdown table. "least" and "most" in place of "value" are the extremes of all cells that are
-// selected, and "ratio" is that of two cells: TABLE; ROW; COLUMN ÷ ROW; COLUMN.
+// columns: a bar would split the cell of a Markdown table. "least of 32" and "most of 32" in
+// place of "value" are the extremes of all cells that are selected, which must be so many, with
+// some of each file. "ratio" is that of two cells: TABLE; ROW; COLUMN ÷ ROW; COLUMN.
 //
 // In a page that people read as text, such as README.md, the comments stand on lines above the paragraph, without
 // <!-- -->. The first one's figure is the first text in bold of the paragraph, and so on.

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	notes = regexp.MustCompile(`(?m)^<!-- (value|least|most|ratio) by (\S+) of ([^:\n]+): ([^\n]+?) -->\n`)
+	notes = regexp.MustCompile(`(?m)^<!-- (value|ratio|(?:least|most) of [0-9]+) by (\S+) of ([^:\n]+): ([^\n]+?) -->\n`)
 	bold  = regexp.MustCompile(`\*\*[^*\n]+\*\*`)
 )
 

@@ -10,7 +10,7 @@ import (
 func TestNotesAboveTheirParagraph(t *testing.T) {
 	notes := "<!-- value by compare of raw/a.jsonl: ratios; callers=1; laned-1 -->\n" +
 		"<!-- value by peers of raw/b.jsonl: x; y; z -->\n" +
-		"<!-- most by compare of raw/a.jsonl: ratios; laned-4 -->\n"
+		"<!-- most of 3 by compare of raw/a.jsonl: ratios; laned-4 -->\n"
 	tables := func(Table) (string, error) { return figures, nil }
 	filled, made, err := Fill([]byte("before **it**\n\n"+notes+"It makes **?** and **theirs**,\nand **?**, **not** this.\n"), "compare", tables)
 	require.NoError(t, err)

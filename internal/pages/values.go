@@ -11,6 +11,7 @@ import (
 // A value is a figure in a sentence: what one comment asks for.
 type value struct {
 	kind  string // value, least, most or ratio
+	of    int    // how many cells least or most takes
 	table Table
 	cells []selection // one, or the two of a ratio
 }
@@ -23,8 +24,8 @@ type selection struct {
 }
 
 var (
-	values   = regexp.MustCompile(`<!-- (value|least|most|ratio) by (\S+) of ([^:\n]+): ([^\n]+?) -->([^<\n]*)<!-- -->`)
-	valuesOf = regexp.MustCompile(`<!-- (?:value|least|most|ratio) by `)
+	values   = regexp.MustCompile(`<!-- (value|ratio|(?:least|most) of [0-9]+) by (\S+) of ([^:\n]+): ([^\n]+?) -->([^<\n]*)<!-- -->`)
+	valuesOf = regexp.MustCompile(`<!-- (?:value|ratio|least|most)(?: of [0-9]+)? by `)
 )
 
 // fillValues replaces the figures of the program in the sentences of the text.
@@ -67,13 +68,40 @@ func figureOf(kind, program, files, wanted string, tables Make) (string, error) 
 		}
 		found = append(found, cells)
 	}
+	if n := len(found[0]); v.of > 0 && n != v.of {
+		return "", fmt.Errorf("takes %d cells, not %d: look at them, and write down how many", n, v.of)
+	}
+	if err := v.takesAll(tables); err != nil {
+		return "", err
+	}
 	return v.figure(found)
+}
+
+// takesAll reports a file that is listed, of whose rows none is selected.
+func (v value) takesAll(tables Make) error {
+	if len(v.table.Files) < 2 {
+		return nil
+	}
+	for _, file := range v.table.Files {
+		text, err := tables(Table{v.table.Program, []string{file}, v.table.Name})
+		for _, s := range v.cells {
+			if err == nil {
+				_, err = s.in(text)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("takes nothing of %s: %w", file, err)
+		}
+	}
+	return nil
 }
 
 // parseValue reads "TABLE; CELL; CELL; COLUMN", of a ratio twice with " ÷ " between
 // them, the second one without the table. "A|B" is one of several.
 func parseValue(kind, program, files, wanted string) (v value, err error) {
-	v.kind = kind
+	if v.kind = kind; strings.Contains(kind, " of ") {
+		_, _ = fmt.Sscanf(kind, "%s of %d", &v.kind, &v.of) // as the expression for comments has it
+	}
 	name, rest, ok := strings.Cut(wanted, ";")
 	if !ok {
 		return v, errors.New("want TABLE; ROW; COLUMN")

@@ -38,10 +38,10 @@ func TestValuesAreCellsOfTables(t *testing.T) {
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-4":                              "1.10",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; 8; callers=9; laned-4":                           "1.02",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; fixed-50":                             "1.3 ms",
-		"least by compare of raw/a.jsonl: ratios req/s, P99; callers=1 or callers=8; laned-4":                 "0.93",
-		"least by compare of raw/a.jsonl: ratios req/s, P99; laned-1":                                         "8,564",
-		"most by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-4 or laned-1":                            "19,989",
-		"most by compare of raw/a.jsonl: ratios req/s, P99; 8; fixed-50":                                      "1.3 ms",
+		"least of 2 by compare of raw/a.jsonl: ratios req/s, P99; callers=1 or callers=8; laned-4":            "0.93",
+		"least of 3 by compare of raw/a.jsonl: ratios req/s, P99; laned-1":                                         "8,564",
+		"most of 4 by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-4 or laned-1":                            "19,989",
+		"most of 2 by compare of raw/a.jsonl: ratios req/s, P99; 8; fixed-50":                                      "1.3 ms",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=1; laned-1":         "2.3",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=9; fixed-50 ÷ callers=8; fixed-50":       "0.50",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=9; 8; laned-4 or x": "",
@@ -65,7 +65,8 @@ func TestValuesSayWhatIsWrong(t *testing.T) {
 		"value by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-1":                                   "want one cell",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1":                           "÷ ROW",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; run ÷ callers=8; laned-1":          "is no ratio",
-		"least by compare of raw/a.jsonl: ratios req/s, P99; callers=8; run":                               "is no amount",
+		"least of 3 by compare of raw/a.jsonl: ratios req/s, P99; laned-1 or laned-4": "takes 6 cells, not 3",
+		"least of 1 by compare of raw/a.jsonl: ratios req/s, P99; callers=8; run":                               "is no amount",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=1; laned-1 ÷ 3;": "of it alone",
 	} {
 		_, err := fill(t, "<!-- "+wanted+" -->")
@@ -79,7 +80,7 @@ func TestValuesSayWhatIsWrong(t *testing.T) {
 // tables and behind them.
 func TestAChangedDigitIsFound(t *testing.T) {
 	const of = " by compare of raw/a.jsonl: x; callers=8; laned-1 -->19,989<!-- -->"
-	page := []byte("a <!-- value" + of + "\n\n<!-- made by compare of raw/a.jsonl: x -->\n" + figures + "\n<!-- end -->\nand <!-- most" + of + ".\n")
+	page := []byte("a <!-- value" + of + "\n\n<!-- made by compare of raw/a.jsonl: x -->\n" + figures + "\n<!-- end -->\nand <!-- most of 1" + of + ".\n")
 	tables := func(Table) (string, error) { return figures, nil }
 	filled, made, err := Fill(page, "compare", tables)
 	require.NoError(t, err)
@@ -115,4 +116,20 @@ func digitsOf(page []byte) (all []int) {
 		}
 	}
 	return all
+}
+
+// TestEachFileHasASelectedCell: a sentence about two files is about both.
+func TestEachFileHasASelectedCell(t *testing.T) {
+	tables := func(of Table) (string, error) {
+		if len(of.Files) == 1 && of.Files[0] == "raw/b.jsonl" {
+			return "| run | laned-1 |\n|---|---|\n| callers=1 over TLS | 1 |\n", nil
+		}
+		return figures + "| callers=1 over TLS | 1 | 1 | | |\n", nil
+	}
+	fill := func(rows string) error {
+		_, _, err := Fill([]byte("It is <!-- least of 2 by compare of raw/a.jsonl raw/b.jsonl: x; "+rows+"; laned-1 -->?<!-- -->\n"), "compare", tables)
+		return err
+	}
+	require.NoError(t, fill("callers=1 or callers=1 over TLS"))
+	require.ErrorContains(t, fill("callers=1 or callers=8"), "takes nothing of raw/b.jsonl")
 }
