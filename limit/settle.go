@@ -25,6 +25,7 @@ type part struct {
 	send func(*pipeline.Pipeline) // with a marker: however often it is sent, it takes effect once
 	read func() error
 	err  error
+	lost bool // it was told that the hits are lost
 }
 
 // settle sends the parts, and again those that fail, until the budget is over or the context ends. left is those that
@@ -47,7 +48,10 @@ func (l *Limiter) settle(ctx context.Context, all []*part) (left []*part, err er
 		return nil, nil
 	}
 	for _, p := range open {
-		l.tell(p.limit, hitsLost, max(p.diff, -p.diff))
+		if !p.lost {
+			l.tell(p.limit, hitsLost, max(p.diff, -p.diff))
+			p.lost = true
+		}
 		if !didNotRun(p.err) {
 			err = p.err
 			continue
