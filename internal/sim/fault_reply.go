@@ -40,7 +40,7 @@ func hostile(w *world, f Fault) func() {
 // steps are the commands that are refused.
 var steps = []string{
 	"hello", "auth", "select", "client|setname", "readonly", "readwrite", "cluster|myid", "role", "asking", "ping",
-	"cluster|slots", "cluster|nodes", "set", "pttl", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby",
+	"cluster|slots", "cluster|nodes", "set", "pttl", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby", "increx",
 }
 
 // refusedSteps makes a node, or all of them, refuse one of these, once or for the fault's time.

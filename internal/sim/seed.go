@@ -21,6 +21,7 @@ const (
 	ofNAT
 	ofServers
 	ofHabits // of counters
+	ofDialect
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -17,6 +17,7 @@ type Settings struct {
 	Primaries, Replicas int
 	Latency, Jitter     time.Duration // one way
 	Callers             int
+	Server              string
 	KeepsDeadlines      bool
 	Password            bool
 	OneHost             bool // the nodes differ by their ports only
@@ -57,6 +58,7 @@ func choose(seed uint64) Settings {
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
 	s.Counters.ExpireEveryHit = chance(source(seed, ofHabits, 0), 3)
+	s.Server = oneOf(source(seed, ofDialect, 0), "", "redis-8.10")
 	s.chooseLimits(seed)
 	return s
 }

@@ -97,7 +97,7 @@ func (w *world) build() {
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	options := model.Options{
 		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100,
-		Unnamed: w.settings.Unnamed, Executed: w.executed,
+		Unnamed: w.settings.Unnamed, Executed: w.executed, Server: w.settings.Server,
 	}
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }

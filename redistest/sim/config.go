@@ -32,6 +32,9 @@ type Config struct {
 	// GossipLag is how long nodes take to hear of changes that they have no part in,
 	// 100 ms by default.
 	GossipLag time.Duration
+	// Server says which server's commands and replies the nodes have: "" for Redis 7.0, or "redis-8.10". Its slots
+	// move as that server moves them.
+	Server string
 	// Password is the password of the default user; empty: none.
 	Password string
 	// Weights changes how often Trouble makes faults, by Fault.Kind; 0 leaves a kind out. Most kinds have 1 or 2. "*"
@@ -70,6 +73,8 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	switch {
+	case !model.KnowsServer(c.Server):
+		return fmt.Errorf("sim: Config.Server = %q: must be empty or \"redis-8.10\"", c.Server)
 	case c.Primaries < 0 || c.Primaries > 100:
 		return fmt.Errorf("sim: Config.Primaries = %d: must be 0 to 100", c.Primaries)
 	case c.Replicas > 10:
@@ -118,7 +123,7 @@ func Launch(config Config) (*Cluster, error) {
 	}
 	launched()
 	config = config.withDefaults()
-	options := model.Options{Seed: config.Seed, Primaries: config.Primaries, Replicas: config.Replicas, NoCluster: config.Sentinels > 0}
+	options := model.Options{Seed: config.Seed, Server: config.Server, Primaries: config.Primaries, Replicas: config.Replicas, NoCluster: config.Sentinels > 0}
 	for i := range config.Sentinels {
 		options.Sentinels = append(options.Sentinels, fmt.Sprintf("10.0.1.%d:26379", i+1))
 	}

@@ -24,7 +24,7 @@
 // Nothing happens unless a test asks for it: the death of a primary alone promotes no
 // replica.
 //
-// Replies are those of redis-server 7.0, byte for byte, for the commands that it knows.
+// Replies are those of redis-server 7.0, or of Config.Server, byte for byte, for the commands that it knows.
 // Other commands get the reply to an unknown command. COMMAND, INFO,
 // ROLE and CLIENT INFO tell less than a server does, and ZADD has no options.
 //

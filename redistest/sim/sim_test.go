@@ -306,19 +306,20 @@ func healed(t *testing.T, c *Cluster) {
 
 func TestConfig(t *testing.T) {
 	for text, c := range map[string]Config{
-		"sim: Config.Primaries = -1: must be 0 to 100":                {Primaries: -1},
-		"sim: Config.Primaries = 101: must be 0 to 100":               {Primaries: 101},
-		"sim: Config.Primaries = 2: must be 0 or 1 with Sentinels":    {Sentinels: 1, Primaries: 2},
-		"sim: Config.Replicas = 11: must be at most 10":               {Replicas: 11},
-		"sim: Config.Sentinels = -1: must be 0 to 10":                 {Sentinels: -1},
-		"sim: Config.Sentinels = 11: must be 0 to 10":                 {Sentinels: 11},
-		"sim: Config.Latency = 250ns: must be at least 1µs":           {Latency: 250},
-		"sim: Config.Jitter = -1ns: must be at least 1µs":             {Jitter: -1},
-		"sim: Config.ReplicationLag = -2ns: must be at least 1µs":     {ReplicationLag: -2},
-		"sim: Config.GossipLag = -1ns: must be at least 1µs":          {GossipLag: -1},
-		`sim: Config.Weights["kill"]: there is no such kind of fault`: {Weights: map[string]int{"kill": 1}},
-		`sim: Config.Weights["Kill"] = -1: must be 0 to 1000`:         {Weights: map[string]int{"Kill": -1}},
-		"sim: Config.Weights leaves out all kinds of faults":          {Weights: map[string]int{"*": 0}},
+		`sim: Config.Server = "redis-9": must be empty or "redis-8.10"`: {Server: "redis-9"},
+		"sim: Config.Primaries = -1: must be 0 to 100":                  {Primaries: -1},
+		"sim: Config.Primaries = 101: must be 0 to 100":                 {Primaries: 101},
+		"sim: Config.Primaries = 2: must be 0 or 1 with Sentinels":      {Sentinels: 1, Primaries: 2},
+		"sim: Config.Replicas = 11: must be at most 10":                 {Replicas: 11},
+		"sim: Config.Sentinels = -1: must be 0 to 10":                   {Sentinels: -1},
+		"sim: Config.Sentinels = 11: must be 0 to 10":                   {Sentinels: 11},
+		"sim: Config.Latency = 250ns: must be at least 1µs":             {Latency: 250},
+		"sim: Config.Jitter = -1ns: must be at least 1µs":               {Jitter: -1},
+		"sim: Config.ReplicationLag = -2ns: must be at least 1µs":       {ReplicationLag: -2},
+		"sim: Config.GossipLag = -1ns: must be at least 1µs":            {GossipLag: -1},
+		`sim: Config.Weights["kill"]: there is no such kind of fault`:   {Weights: map[string]int{"kill": 1}},
+		`sim: Config.Weights["Kill"] = -1: must be 0 to 1000`:           {Weights: map[string]int{"Kill": -1}},
+		"sim: Config.Weights leaves out all kinds of faults":            {Weights: map[string]int{"*": 0}},
 	} {
 		_, err := Launch(c)
 		require.EqualError(t, err, text)

@@ -1,10 +1,8 @@
 package model
 
 import (
-	"bytes"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -35,7 +33,7 @@ func (c *call) block() *parked {
 		fail(c)
 		return nil
 	}
-	p := &parked{s: c.s, args: c.args, keys: keys, wake: make(chan struct{}), pop: pop, expire: fail}
+	p := &parked{s: c.s, args: c.args, keys: keys, wake: make(chan struct{}), pop: pop, expire: fail, out: reply{resp: c.resp, dialect: c.dialect}}
 	if wait > 0 {
 		p.until = c.now.Add(wait)
 	}
@@ -48,9 +46,8 @@ func (c *call) null2()      { c.null() }
 
 // timeout reads seconds; false if it has replied that they are none.
 func (c *call) timeout(arg []byte) (time.Duration, bool) {
-	seconds, err := strconv.ParseFloat(string(arg), 64)
-	switch {
-	case err != nil && !math.IsInf(seconds, 0) || math.IsNaN(seconds) || bytes.ContainsRune(arg, '_'):
+	switch seconds, ok := parseFloat(arg); {
+	case !ok && !math.IsInf(seconds, 0):
 		c.err("ERR timeout is not a float or out of range")
 	case seconds < 0 || seconds*1000 >= math.MaxInt64: // which servers add to the time until it overflows
 		c.err("ERR timeout is negative")
@@ -104,7 +101,7 @@ func (n *Node) serve(p *parked, now time.Time) {
 		return
 	}
 	c := &p.s.call
-	p.out.resp, c.reply = p.s.out.resp, &p.out
+	c.reply = &p.out
 	c.now, c.ms, c.cmd, c.args, c.in = now, ms, n.lookup(p.args), p.args, inSession
 	if p.pop(c) {
 		c.tell(0)

@@ -12,6 +12,7 @@ import (
 // Options say what a cluster is made of.
 type Options struct {
 	Seed      uint64 // of the nodes' IDs
+	Server    string // whose replies they give: "" for Redis 7.0, or "redis-8.10"
 	Primaries int    // 3 by default
 	Replicas  int    // of each primary
 	// Addr names the nodes, primaries first; 10.0.0.1:6379 and so on by default.
@@ -53,7 +54,8 @@ type Execution struct {
 // A Cluster is a Redis Cluster: the truth about it. Its methods and its nodes'
 // are safe for concurrent use.
 type Cluster struct {
-	opts Options
+	opts    Options
+	dialect *dialect
 
 	mu        sync.Mutex // guards what follows, all nodes and sessions; never held while waiting
 	rand      *rand.Rand
@@ -77,7 +79,7 @@ func New(opts Options) *Cluster {
 	if opts.Addr == nil {
 		opts.Addr = func(i int) string { return fmt.Sprintf("10.0.0.%d:6379", i+1) }
 	}
-	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]time.Time), tenures: make(map[uint16][]tenure)}
+	c := &Cluster{opts: opts, dialect: dialects[opts.Server], rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]time.Time), tenures: make(map[uint16][]tenure)}
 	for i := range opts.Primaries * (1 + opts.Replicas) {
 		c.nodes = append(c.nodes, c.newNode(i, opts.Addr(i)))
 	}

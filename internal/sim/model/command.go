@@ -61,15 +61,12 @@ func lookup(table map[string]*command, args [][]byte) *command {
 	return find(c.subs, args[1])
 }
 
-// version is that of the server whose replies the model gives.
-const version = "7.0.15"
-
 // commands are those of a node of its kind.
 func (n *Node) commands() map[string]*command {
 	if n.sentinel {
 		return sentinelCommands
 	}
-	return commands
+	return n.c.dialect.commands()
 }
 
 // lookup finds a command that the node knows; nil if there is none.
@@ -123,6 +120,9 @@ func (n *Node) unknown(args [][]byte) string {
 		return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), strings.ToUpper(cString(args[0])))
 	}
 	name := cString(args[0])
+	if len(args) == 1 && n.c.dialect.newer {
+		return fmt.Sprintf("ERR unknown command '%.128s'", name)
+	}
 	var said strings.Builder
 	for _, arg := range args[1:] {
 		if said.Len() >= 128 {
@@ -168,8 +168,9 @@ func commandInfos(c *call) {
 		c.err(c.n.unknown(c.args))
 		return
 	}
-	c.array(len(commands))
-	for _, cmd := range commands {
+	all := c.n.commands()
+	c.array(len(all))
+	for _, cmd := range all {
 		c.array(10)
 		c.bulkString(cmd.name)
 		c.int(int64(cmd.arity))

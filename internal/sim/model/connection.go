@@ -88,39 +88,44 @@ func hello(c *call) {
 		}
 		version, words = int(v), words[1:]
 	}
+	name, ok := c.helloOptions(words)
 	switch {
-	case !c.helloOptions(words):
+	case !ok:
 		return
 	case c.n.password != "" && !c.s.authed:
 		c.err(errHelloUnknown)
 		return
+	case name != nil:
+		c.s.name = string(name)
 	}
 	c.resp = version
 	c.greet()
 }
 
 // helloOptions reads what follows HELLO's version, and does it; false if it has
-// replied that it cannot.
-func (c *call) helloOptions(words [][]byte) bool {
+// replied that it cannot. It returns the client's name, if there is one.
+func (c *call) helloOptions(words [][]byte) (name []byte, ok bool) {
 	for len(words) > 0 {
 		switch word := upper(words[0]); {
 		case word == "AUTH" && len(words) > 2:
 			if !c.authenticate(words[1], words[2]) {
-				return false
+				return nil, false
 			}
 			words = words[3:]
 		case word == "SETNAME" && len(words) > 1:
 			if !c.validName(words[1]) {
-				return false
+				return nil, false
 			}
-			c.s.name = string(words[1])
-			words = words[2:]
+			name, words = words[1], words[2:]
+			if !c.dialect.newer { // which wait until nothing is wrong
+				c.s.name = string(name)
+			}
 		default:
 			c.errorf("ERR Syntax error in HELLO option '%s'", cString(words[0]))
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return name, true
 }
 
 func (c *call) greet() {
@@ -131,13 +136,20 @@ func (c *call) greet() {
 	if c.n.source != nil {
 		role = "replica"
 	}
-	fields := []any{"server", "redis", "version", version, "proto", c.resp, "id", int(c.s.id), "mode", mode, "role", role}
+	fields := []any{"server", c.dialect.server, "version", c.dialect.version, "proto", c.resp, "id", int(c.s.id), "mode", mode, "role", role}
 	if c.n.sentinel {
 		fields = append(fields[:8], "mode", "sentinel")
 	}
 	c.mapOf(len(fields)/2 + 1)
 	c.each(fields...)
 	c.bulkString("modules")
+	if c.dialect.module == "" || c.n.sentinel {
+		c.array(0)
+		return
+	}
+	c.array(1)
+	c.mapOf(4)
+	c.each("name", c.dialect.module, "ver", 1, "path", "", "args")
 	c.array(0)
 }
 
@@ -173,6 +185,9 @@ func selectDB(c *call) {
 
 // validName reports false if it has replied that a name is none.
 func (c *call) validName(name []byte) bool {
+	if c.dialect.newer {
+		name = []byte(cString(name))
+	}
 	if !printable(name) {
 		c.err("ERR Client names cannot contain spaces, newlines or special characters.")
 		return false
@@ -243,7 +258,7 @@ func info(c *call) {
 		mode, enabled = "standalone", 0
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", version, mode, len(n.sessions))
+	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", c.dialect.version, mode, len(n.sessions))
 	fmt.Fprintf(&b, "# Replication\r\nrole:%s\r\n\r\n# Cluster\r\ncluster_enabled:%d\r\n", role, enabled)
 	c.text(b.String())
 }

@@ -12,6 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// do runs a command, whose words are separated by spaces.
+func do(s *Session, text string) string {
+	var args [][]byte
+	for word := range strings.FieldsSeq(text) {
+		args = append(args, []byte(word))
+	}
+	reply, _ := s.Do(args)
+	return string(reply)
+}
+
 // keyAt returns a key whose slot the node owns.
 func keyAt(c *Cluster, n *Node) string {
 	for i := 0; ; i++ {
@@ -56,16 +66,6 @@ func TestForeignServers(t *testing.T) {
 		require.Contains(t, do(n.NewSession(nil), "CLUSTER MYID"), id)
 		require.True(t, c.Lost(key), "the foreign server took one write with it")
 	}
-}
-
-// TestUnnamedNodes: as redis-server 7.0 with cluster-preferred-endpoint-type
-// unknown-endpoint.
-func TestUnnamedNodes(t *testing.T) {
-	c := New(Options{Primaries: 2, Unnamed: true})
-	s := c.Nodes()[0].NewSession(nil)
-	require.Contains(t, do(s, "CLUSTER SLOTS"), "\r\n*4\r\n$-1\r\n:6379\r\n$40\r\n")
-	key := keyAt(c, c.Nodes()[1])
-	require.Equal(t, fmt.Sprintf("-MOVED %d :6379\r\n", Slot([]byte(key))), do(s, "GET "+key))
 }
 
 func TestWhatNodesTell(t *testing.T) {

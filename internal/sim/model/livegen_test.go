@@ -12,12 +12,20 @@ import (
 type generator struct {
 	*rand.Rand
 	tags      [3]string
+	templates []string
 	migrating bool
 }
 
-func newGenerator(seed uint64) generator {
-	return generator{Rand: rand.New(rand.NewPCG(seed, 0)), tags: [3]string{"bar", "a9", "foo"}}
+func newGenerator(server string, seed uint64) generator {
+	return generator{Rand: rand.New(rand.NewPCG(seed, 0)), tags: [3]string{"bar", "a9", "foo"}, templates: templatesOf(grammar + grammars[server])}
 }
+
+// grammars have what the dialects know besides.
+var grammars = map[string]string{"redis-8.10": `
+INCREX k: | BYINT i | BYINT i UBOUND i | LBOUND i | BYINT i LBOUND i UBOUND i | UBOUND i SATURATE | BYINT i LBOUND i UBOUND i SATURATE
+INCREX k: EX t | BYINT i PX t ENX | UBOUND i EXAT a | PXAT a ENX | PERSIST | SATURATE BYINT i
+INCREX k: EX t PERSIST | ENX PERSIST | ENX | BYINT | BYINT i BYINT i | UBOUND v EX t | EX t PX t | FOO
+`}
 
 // grammar has what commands are made of: capitals stand for themselves, words in small letters are
 // replaced. Behind a colon are the ways to go on, of which one comes as often as it is there.
@@ -108,26 +116,26 @@ PUBLISH nobody v
 NOSUCH: | k v v
 `
 
-// templates are all commands of the grammar.
-var templates = func() (all []string) {
-	for line := range strings.Lines(strings.TrimSpace(grammar)) {
+// templatesOf returns all commands of a grammar.
+func templatesOf(grammar string) (all []string) {
+	for line := range strings.Lines(strings.TrimSpace(strings.ReplaceAll(grammar, "\n\n", "\n"))) {
 		command, ways, _ := strings.Cut(line, ":")
 		for way := range strings.SplitSeq(ways, "|") {
 			all = append(all, strings.TrimSpace(command)+" "+strings.TrimSpace(way))
 		}
 	}
 	return all
-}()
+}
 
 const incrbyScript = "return redis.call('INCRBY',KEYS[1],ARGV[1])"
 
 // drawn are the words that a template's word is replaced by.
 var drawn = map[string][]string{
 	"v":         values,
-	"x":         {"-1", "x", "-0.5", ""},
+	"x":         {"-1", "x", "-0.5", "", "-0x1", "-0x1p-2", "0x"},
 	"f":         {"f", "g", "h", "1", ""},
 	"m":         {"m", "n", "o", "1", ""},
-	"z":         {"0", "1", "2.5", "-3", "1e3", "inf", "-inf", "1000000000000", "abc", "", " 1", "nan", "1_0"},
+	"z":         {"0", "1", "2.5", "-3", "1e3", "inf", "-inf", "1000000000000", "abc", "", " 1", "nan", "1_0", "0x10", "0X1.8p-1", "-0x", "0x1_0", "infinity", "1e400", "1e-400", ".5", "5.", "1e"},
 	"b":         {"1", "(1", "-inf", "+inf", "2.5", "(", "x", "(-3"},
 	"n":         {"name", "", "a b", "x\n"},
 	"o":         {"NX", "xx", "GT", "lt"},
@@ -193,7 +201,7 @@ func (g *generator) word(word, tag string) string {
 
 // command makes a command for a session, which now and then is wrong.
 func (g *generator) command(p *pair) [][]byte {
-	template := pick(g, templates)
+	template := pick(g, g.templates)
 	text, volatile := strings.CutPrefix(template, "~")
 	if volatile && p.model.multi {
 		return g.command(p)
@@ -209,6 +217,10 @@ func (g *generator) command(p *pair) [][]byte {
 		args = append(args, []byte(pick(g, values)))
 	case 2:
 		args[0] = bytes.ToLower(args[0])
+	case 3, 4:
+		if i := g.IntN(len(args)); i > 0 && !strings.HasPrefix(text, "B") && !strings.Contains("EVAL SCRIPT", string(args[0])) { // no wait, no Lua
+			args[i] = []byte(pick(g, values))
+		}
 	}
 	return args
 }

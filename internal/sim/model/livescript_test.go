@@ -27,8 +27,8 @@ type wire struct {
 	r *bufio.Reader
 }
 
-func newStage(t *testing.T, binary string) *stage {
-	s := &stage{twin: newTwin(t, binary, 1), conns: make(map[string][2]*wire)}
+func newStage(t *testing.T, server, binary string) *stage {
+	s := &stage{twin: newTwin(t, server, binary, 1), conns: make(map[string][2]*wire)}
 	for _, n := range s.model.Nodes() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)

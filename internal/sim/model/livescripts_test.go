@@ -12,8 +12,8 @@ import (
 // The model replies as real servers do where replies depend on several clients, on
 // time, or on what the servers are.
 func TestFidelityOfScripts(t *testing.T) {
-	eachServer(t, func(t *testing.T, binary string) {
-		s := newStage(t, binary)
+	eachServer(t, func(t *testing.T, server, binary string) {
+		s := newStage(t, server, binary)
 		t.Run("protocol", s.protocol)
 		t.Run("blocking", s.blocking)
 		t.Run("messages", s.messages)

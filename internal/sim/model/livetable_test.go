@@ -14,12 +14,12 @@ import (
 
 // What the model knows of commands before they run is what a server tells.
 func TestCommandTable(t *testing.T) {
-	eachServer(t, func(t *testing.T, binary string) {
-		compareTable(t, servers.StartServer(t, servers.Options{Binary: binary}).Nodes()[0])
+	eachServer(t, func(t *testing.T, server, binary string) {
+		compareTable(t, dialects[server].commands(), servers.StartServer(t, servers.Options{Binary: binary}).Nodes()[0])
 	})
 }
 
-func compareTable(t *testing.T, server *servers.Node) {
+func compareTable(t *testing.T, commands map[string]*command, server *servers.Node) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, c := range commands {

@@ -55,8 +55,8 @@ var luaScripts = []string{
 
 // TestFidelityOfLua compares scripts, with their errors.
 func TestFidelityOfLua(t *testing.T) {
-	eachServer(t, func(t *testing.T, binary string) {
-		w := newTwin(t, binary, 1)
+	eachServer(t, func(t *testing.T, server, binary string) {
+		w := newTwin(t, server, binary, 1)
 		for _, hello := range []string{"2", "3"} {
 			p := newPair(w, 0)
 			defer p.close()
@@ -64,6 +64,9 @@ func TestFidelityOfLua(t *testing.T) {
 				p.both(strings.Fields(command)...)
 			}
 			for _, script := range luaScripts {
+				if server != "" && (strings.Contains(script, "os.") || strings.Contains(script, "12345678901234567890")) {
+					continue // where the model is as 7.0
+				}
 				mine, theirs := p.both("EVAL", script, "2", "{bar}k", "{bar}n")
 				require.Equal(t, theirs, mine, "RESP%s: %s", hello, script)
 			}

@@ -140,7 +140,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			return text
 		}
 	}
-	oom := n.oom && (cmd.denyOOM || s.multi && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queues("denyoom"))
+	oom := n.oom && (cmd.denyOOM || s.multi && !n.c.dialect.newer && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queues("denyoom"))
 	switch {
 	case oom:
 		return errOOM
@@ -169,6 +169,7 @@ const redirected = "\x00"
 
 // refuse replies a refusal, and spoils the transaction in which it was.
 func (s *Session) refuse(cmd *command, text string) {
+	text = s.out.dialect.said(text)
 	switch {
 	case text[0] == redirected[0]:
 		text = text[1:]

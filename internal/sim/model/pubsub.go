@@ -1,6 +1,9 @@
 package model
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 func init() {
 	register("subscribe -2 pubsub,noscript,loading,stale 0 0 0", subscribe)
@@ -38,7 +41,7 @@ func unsubscribe(c *call) {
 // publish reaches the subscribers at all nodes, and replies how many are at this
 // one.
 func publish(c *call) {
-	here := 0
+	here, from := 0, len(c.b)
 	for _, n := range c.n.c.nodes {
 		switch {
 		case n == c.n:
@@ -47,7 +50,13 @@ func publish(c *call) {
 			n.publish(c.args[1], c.args[2], c)
 		}
 	}
-	c.int(int64(here))
+	own := bytes.Clone(c.b[from:]) // what it has told itself
+	if c.dialect.newer {
+		c.b = c.b[:from]
+	}
+	if c.int(int64(here)); c.dialect.newer {
+		c.b = append(c.b, own...)
+	}
 }
 
 // publish gives the node's subscribers a message, and returns how many times. by is nil if the

@@ -32,8 +32,9 @@ const (
 
 // A reply is what a command writes, in the session's version of RESP.
 type reply struct {
-	b    []byte
-	resp int // 2 or 3
+	b       []byte
+	resp    int // 2 or 3
+	dialect *dialect
 }
 
 func (r *reply) status(s string) { r.b = append(append(append(r.b, '+'), s...), '\r', '\n') }
@@ -132,7 +133,7 @@ var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 // ends are taken out of it.
 func (r *reply) err(text string) {
 	r.b = append(r.b, '-')
-	r.b = append(r.b, oneLine.Replace(text)...)
+	r.b = append(r.b, oneLine.Replace(r.dialect.said(text))...)
 	r.b = append(r.b, '\r', '\n')
 }
 

@@ -122,6 +122,8 @@ func (c *call) redis(args ...[]byte) {
 		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
 		c.err(errOOM)
+	case c.dialect.newer && c.s.route(cmd, args, cmd.write) == errCrossSlot:
+		c.errorf("ERR Command '%s' in script attempted to access keys that don't hash to the same slot", cmd.name)
 	case c.s.route(cmd, args, cmd.write) != "":
 		c.err("ERR Script attempted to access a non local key in a cluster node")
 	default:

@@ -53,7 +53,7 @@ func (n *Node) NewSession(deliver func([]byte)) *Session {
 func (n *Node) newSession(deliver func([]byte)) *Session {
 	n.c.lastID++
 	s := &Session{c: n.c, n: n, id: n.c.lastID, deliver: deliver}
-	s.out.resp = 2
+	s.out.resp, s.out.dialect = 2, n.c.dialect
 	s.call.s = s
 	s.authed = n.password == ""
 	n.sessions = append(n.sessions, s)

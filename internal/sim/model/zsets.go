@@ -22,13 +22,17 @@ func init() {
 
 const errNotFloat = "ERR value is not a valid float"
 
-// parseScore reads a number as strtod does.
-func parseScore(b []byte) (float64, bool) {
-	if strings.Contains(string(b), "_") {
-		return 0, false
+// parseFloat reads a number as strtod does, which also reads hexadecimal ones without an exponent. It is no number if it
+// is too large or too small.
+func parseFloat(b []byte) (float64, bool) {
+	text := strings.ToLower(string(b))
+	if strings.Contains(text, "0x") && !strings.Contains(text, "p") {
+		text += "p0"
 	}
-	f, err := strconv.ParseFloat(string(b), 64)
-	return f, err == nil && !math.IsNaN(f)
+	f, err := strconv.ParseFloat(text, 64)
+	digits, _, _ := strings.Cut(text, "e")
+	tooSmall := f == 0 && !strings.Contains(text, "x") && strings.ContainsAny(digits, "123456789")
+	return f, err == nil && !tooSmall && !math.IsNaN(f) && !strings.Contains(text, "_")
 }
 
 // score writes a score.
@@ -53,7 +57,7 @@ func zadd(c *call) {
 	given := make([]float64, len(pairs)/2)
 	for i := range given {
 		var ok bool
-		if given[i], ok = parseScore(pairs[2*i]); !ok {
+		if given[i], ok = parseFloat(pairs[2*i]); !ok {
 			c.err(errNotFloat)
 			return
 		}
@@ -143,7 +147,7 @@ func bound(b []byte) (f float64, without, ok bool) {
 	if len(b) == 0 { // strtod makes nothing a zero
 		return 0, without, true
 	}
-	f, ok = parseScore(b)
+	f, ok = parseFloat(b)
 	return f, without, ok
 }
 

@@ -1,4 +1,4 @@
-package scenes
+package sim
 
 import (
 	"os"
@@ -7,9 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // TestStuck: a process ends with the stacks of what waits if a mutex is held by a goroutine that waits for the network,
@@ -17,24 +16,28 @@ import (
 func TestStuck(t *testing.T) {
 	if how := os.Getenv("REDISLANES_STUCK"); how != "" {
 		synctest.Test(t, func(t *testing.T) {
-			redis := sim.Start(t, sim.Config{})
+			redis := Start(t, Config{})
 			holds := map[string]func() error{
 				"network": func() error { _, err := redis.Dial(t.Context(), "tcp", redis.Addrs()[0]); return err },
 				"work":    func() error { return exec.CommandContext(t.Context(), "sleep", "13").Run() },
 			}
 			var mu sync.Mutex
 			hold := holds[how]
-			together(2, func(int) {
-				mu.Lock()
-				defer mu.Unlock()
-				require.NoError(t, hold())
-				hold = func() error { return nil }
-			})()
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(func() {
+					mu.Lock()
+					defer mu.Unlock()
+					assert.NoError(t, hold())
+					hold = func() error { return nil }
+				})
+			}
+			all.Wait()
 		})
 		return
 	}
 	for how, want := range map[string]string{
-		"network": `panic: sim: virtual time has stood still for 10 s(?s:.*)\[sync\.Mutex\.Lock(?s:.*)scenes\.TestStuck(?s:.*)simnet\.\(\*Network\)\.dial\(`,
+		"network": `panic: sim: virtual time has stood still for 10 s(?s:.*)\[sync\.Mutex\.Lock(?s:.*)sim\.TestStuck(?s:.*)simnet\.\(\*Network\)\.dial\(`,
 		"work":    `PASS`,
 	} {
 		t.Run(how, func(t *testing.T) {
