@@ -62,10 +62,11 @@ func (h *histograms) trace() *redislanes.Trace {
 // endRequest leaves out requests with a connection to themselves: a command may block
 // for as long as it likes.
 func (h *histograms) endRequest(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
-	if s.Dedicated || h.took[r.Outcome] == nil {
+	took := h.took[r.Outcome]
+	if s.Dedicated || took == nil {
 		return
 	}
-	h.took[r.Outcome].Observe(r.Took.Seconds())
+	took.Observe(r.Took.Seconds())
 	add(h.succeeded, r.Commands-r.Failed)
 	add(h.failed, r.Failed)
 	add(h.trips, r.Trips)
