@@ -17,19 +17,20 @@ type count struct {
 	hash  uint64
 	used  bool // lately; its shard's lock guards it
 
-	mu           sync.Mutex
-	number       int64  // of the window; the rest is about it
-	name, before string // the key in Redis, and of a sliding window the one of the window before
-	word         word
-	denied       denial
-	resets       int // how often the key was reset: what a server said before says nothing
-	waiting      []*hit
-	asked        time.Time // when the delivery left that is under way; zero: none is
-	late         bool      // a look is under way for callers that have left
-	watched      bool      // a timer looks at the lease
-
+	// What a leased decision reads comes first, side by side: it costs few cache misses then.
+	mu      sync.Mutex
+	number  int64       // of the window; the rest is about it
+	name    string      // the key in Redis
 	lease   lease.Lease // the hits that the limiter has reserved in this window
-	waiters *queue      // of Wait
+	word    word
+	before  string // of a sliding window, the key in Redis of the window before
+	denied  denial
+	resets  int // how often the key was reset: what a server said before says nothing
+	waiting []*hit
+	asked   time.Time // when the delivery left that is under way; zero: none is
+	late    bool      // a look is under way for callers that have left
+	watched bool      // a timer looks at the lease
+	waiters *queue    // of Wait
 }
 
 // A word is what a server has said about a key.

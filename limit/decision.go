@@ -59,14 +59,14 @@ type Decision struct {
 	// were allowed, and those that other processes have reserved. It is false if Remaining is not known.
 	Warned bool
 
+	mistake bool
+	other   bool // allowed, in a call that is denied
+	left    bool // Redis did not decide, and the caller's context was canceled
+
 	// Err is why Redis did not decide, or what is wrong with the request. If Redis did not
 	// decide, the rule's FailClosed or Config.Instances did, and Remaining and the times are 0.
 	// With redislanes.ErrUnknownOutcome the hits may have been counted.
 	Err error
-
-	mistake bool
-	other   bool // allowed, in a call that is denied
-	left    bool // Redis did not decide, and the caller's context was canceled
 }
 
 // warn sets Warned.
