@@ -118,7 +118,7 @@ type stamped struct {
 
 func newStamped(from <-chan chunk) stamped {
 	chunks := &chunkReader{from: from}
-	return stamped{bufio.NewReader(chunks), chunks}
+	return stamped{bufio.NewReaderSize(chunks, longestLine), chunks}
 }
 
 // arrived returns when the last byte arrived that was read. The Reader asks for another chunk only

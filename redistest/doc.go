@@ -15,15 +15,5 @@
 // The emulated cluster has no replicas and no failovers, and keys expire only when a test moves the
 // time ([Emulated.FastForward]). Neither it nor package redistest/sim has memory limits: tests inject OOM.
 //
-// Other limits of the emulated cluster:
-//
-//   - PUBLISH reaches subscribers of the same node only.
-//   - A counter that overflows in INCR wraps around. Redis replies an error.
-//   - SCAN returns all keys at once, with the cursor 0, whatever COUNT says.
-//   - TTL rounds down, where Redis rounds. EXPIRE with LT sets an equal time, too. SET with NX and XX
-//     replies null. CLUSTER SHARDS, COUNTKEYSINSLOT and GETKEYSINSLOT are errors.
-//   - An error in a script begins with "ERR Error compiling script", not with its own code.
-//     redis.pcall returns nil instead of the error.
-//   - In MULTI, CLUSTER, ASKING and READONLY are answered at once. SELECT 1, MOVE and SWAPDB are
-//     refused at once and fail EXEC. Redis queues all of them.
+// docs/test-your-service.md lists other limits of the emulated cluster.
 package redistest

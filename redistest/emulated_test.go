@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"fmt"
-	"log"
 	"testing"
 	"time"
 
@@ -89,73 +88,36 @@ func TestEmulatedIsACluster(t *testing.T) {
 	script := radix.NewEvalScript("return redis.call('INCR', KEYS[1])")
 	require.NoError(t, client.Do(ctx, script.Cmd(&n, []string{"counter"})))
 	require.Equal(t, 1, n)
-	for _, addr := range e.Addrs() {
-		require.NoError(t, dial(t, addr).Do(ctx, radix.Cmd(nil, "HELLO", "3")))
-	}
 	_, err = LaunchEmulated(0)
 	require.ErrorContains(t, err, "primaries = 0")
 }
 
-// TestEmulatedTransactions: EXEC runs nothing if a command was refused in MULTI.
+// TestEmulatedTransactions: EXEC runs nothing if a command was refused in MULTI. A command counts when
+// it is queued, not when it runs.
 func TestEmulatedTransactions(t *testing.T) {
 	t.Parallel()
 	e := StartEmulated(t, 2)
-	ctx := within(t, 10*time.Second)
 	const slot = 100
-	key, away := KeyInSlot(slot, "k"), KeyInSlot(16383, "k")
-	a := dial(t, e.Addrs()[0])
-	do := func(c radix.Conn, args ...string) string {
-		var got any
-		if err := c.Do(ctx, radix.Cmd(&got, args[0], args[1:]...)); err != nil {
-			return err.Error()
-		}
-		return fmt.Sprint(got)
-	}
-	oom := func(of string) func(string, []string) string {
-		return func(cmd string, _ []string) string {
-			if cmd == of {
+	k := KeyInSlot(slot, "k")
+	refuse := func(what string) {
+		e.Inject(0, func(cmd string, _ []string) string {
+			if cmd == what {
 				return "OOM no"
 			}
 			return ""
-		}
+		})
 	}
-	for name, refuse := range map[string]func(){
-		"MOVED":    func() { require.Contains(t, do(a, "SET", away, "1"), "MOVED") },
-		"injected": func() { e.Inject(0, oom("DEL")); require.Contains(t, do(a, "DEL", key), "OOM no") },
-	} {
-		do(a, "MULTI")
-		require.Equal(t, "QUEUED", do(a, "SET", key, "1"), name)
-		refuse()
-		require.Contains(t, do(a, "EXEC"), "EXECABORT", name)
-		require.Equal(t, "0", do(a, "EXISTS", key), name)
-	}
-	do(a, "MULTI")
-	do(a, "SET", key, "1")
-	e.Inject(0, oom("EXEC"))
-	require.Contains(t, do(a, "EXEC"), "OOM no")
-	e.Inject(0, nil)
-	require.Contains(t, do(a, "EXEC"), "EXEC without MULTI")
-	require.Contains(t, do(a, "SET", away, "1"), "MOVED")
-	do(a, "MULTI")
-	require.Equal(t, "QUEUED", do(a, "SET", key, "1"))
-	require.Equal(t, "[OK]", do(a, "EXEC"), "a refusal before MULTI is none of it")
-
-	do(a, "MULTI")
-	require.Equal(t, "QUEUED", do(a, "GET", key))
-	e.Move(slot, 1)
-	require.Contains(t, do(a, "EXEC"), "MOVED", "EXEC looks at the keys again")
-	require.Contains(t, do(a, "EXEC"), "EXEC without MULTI")
-}
-
-// TestEmulatedCallsAreCommandsReceived: a command counts when it is queued, not when it runs.
-func TestEmulatedCallsAreCommandsReceived(t *testing.T) {
-	t.Parallel()
-	e := StartEmulated(t, 1)
+	refuse("DEL")
 	conn := dial(t, e.Addrs()[0])
-	for _, command := range [][]string{{"MULTI"}, {"SET", "k", "1"}, {"DISCARD"}, {"MULTI"}, {"SET", "k", "1"}, {"EXEC"}} {
-		require.NoError(t, conn.Do(within(t, 5*time.Second), radix.Cmd(nil, command[0], command[1:]...)))
-	}
-	require.Equal(t, 2, e.Calls(0, "SET"))
+	play(t, conn, []step{{"MULTI", "OK"}, {"SET " + k + " 1", "QUEUED"}, {"DEL " + k, "OOM no"}, {"EXEC", "EXECABORT"}, {"EXISTS " + k, "0"}})
+	require.Equal(t, 1, e.Calls(0, "SET"))
+	refuse("EXEC")
+	play(t, conn, []step{{"MULTI", "OK"}, {"SET " + k + " 1", "QUEUED"}, {"EXEC", "OOM no"}})
+	refuse("DEL")
+	play(t, conn, []step{{"EXEC", "EXEC without MULTI"}, {"DEL " + k, "OOM no"}, {"MULTI", "OK"}, {"SET " + k + " 1", "QUEUED"}, {"EXEC", "[OK]"}})
+	play(t, conn, []step{{"MULTI", "OK"}, {"GET " + k, "QUEUED"}})
+	e.Move(slot, 1)
+	play(t, conn, []step{{"EXEC", "MOVED"}, {"EXEC", "EXEC without MULTI"}})
 }
 
 // TestEmulatedNodes: CLUSTER NODES tells the same map as CLUSTER SLOTS, and names the node as
@@ -170,40 +132,4 @@ func TestEmulatedNodes(t *testing.T) {
 		1, e.Addrs()[0], 2, e.Addrs()[1]), text)
 	require.NoError(t, dial(t, e.Addrs()[1]).Do(within(t, 5*time.Second), radix.Cmd(&text, "CLUSTER", "MYID")))
 	require.Equal(t, fmt.Sprintf("%040x", 2), text)
-}
-
-// TestEmulatedIsClosedWhileItIsAsked: a node that is still up must not ask one
-// that is closed.
-func TestEmulatedIsClosedWhileItIsAsked(t *testing.T) {
-	t.Parallel()
-	for range 20 {
-		e, err := LaunchEmulated(3)
-		require.NoError(t, err)
-		conn := dial(t, e.Addrs()[2])
-		asked := make(chan struct{}, 1)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for err := error(nil); err == nil; {
-				err = conn.Do(within(t, 5*time.Second), radix.Cmd(new(any), "CLUSTER", "SLOTS"))
-				select {
-				case asked <- struct{}{}:
-				default:
-				}
-			}
-		}()
-		<-asked
-		require.NoError(t, e.Close())
-		<-ended
-	}
-}
-
-func ExampleLaunchEmulated() {
-	e, err := LaunchEmulated(3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer e.Close()
-	fmt.Println(len(e.Addrs()), "nodes; slot 0 is on node", e.Owner(0))
-	// Output: 3 nodes; slot 0 is on node 0
 }

@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,6 +29,7 @@ func rules() map[string][]step {
 		"a transaction in two slots": {
 			{"AUTH pw", "OK"}, {"MULTI", "OK"}, {"SET $a 1", "QUEUED"}, {"SET $b 1", "QUEUED"}, {"EXEC", "CROSSSLOT"},
 			{"EXISTS $a", "0"}, {"EXEC", "EXEC without MULTI"},
+			{"MULTI", "OK"}, {"SET $a 1", "QUEUED"}, {"SET $c 1", "MOVED"}, {"EXEC", "EXECABORT"}, {"EXISTS $a", "0"},
 			{"MULTI", "OK"}, {"SET $a 1", "QUEUED"}, {"DISCARD", "OK"},
 			{"MULTI", "OK"}, {"SET $b 1", "QUEUED"}, {"DEL $b", "QUEUED"}, {"EXEC", "[OK 1]"},
 		},
@@ -56,9 +56,8 @@ func rules() map[string][]step {
 	return all
 }
 
-// play runs a session on a connection of its own.
-func play(ctx context.Context, t *testing.T, addr string, steps []step) {
-	conn := dial(t, addr)
+func play(t *testing.T, conn radix.Conn, steps []step) {
+	ctx := within(t, 10*time.Second)
 	for _, s := range steps {
 		words := strings.Split(s.command, " ")
 		var reply any
@@ -80,7 +79,7 @@ func TestEmulatedRefusesWhatAClusterRefuses(t *testing.T) {
 		m.RequireAuth("pw")
 	}
 	for name, steps := range rules() {
-		t.Run("emulated/"+name, func(t *testing.T) { play(within(t, 10*time.Second), t, e.Addrs()[0], steps) })
+		t.Run("emulated/"+name, func(t *testing.T) { play(t, dial(t, e.Addrs()[0]), steps) })
 	}
 	t.Run("real", func(t *testing.T) {
 		real := servers.StartCluster(t, servers.Options{Primaries: 2, Password: "pw"})
@@ -88,7 +87,7 @@ func TestEmulatedRefusesWhatAClusterRefuses(t *testing.T) {
 			t.Skip("other texts than those of Redis 7")
 		}
 		for name, steps := range rules() {
-			t.Run(name, func(t *testing.T) { play(within(t, 10*time.Second), t, real.Addrs()[0], steps) })
+			t.Run(name, func(t *testing.T) { play(t, dial(t, real.Addrs()[0]), steps) })
 		}
 	})
 }

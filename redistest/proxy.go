@@ -29,6 +29,7 @@ type Proxy struct {
 	listener net.Listener
 	tasks    sync.WaitGroup
 	dialing  context.Context // ends when the proxy is closed
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	stop     context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
@@ -68,7 +69,7 @@ func LaunchProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redistest: proxy: %w", err)
 	}
-	p := &Proxy{target: target, listener: l, links: make(map[*link]bool)}
+	p := &Proxy{target: target, listener: l, dial: new(net.Dialer).DialContext, links: make(map[*link]bool)}
 	p.dialing, p.stop = context.WithCancel(context.Background())
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -209,7 +210,7 @@ func (p *Proxy) serve(client net.Conn) {
 		resetConn(client)
 		return
 	}
-	server, err := new(net.Dialer).DialContext(p.dialing, "tcp", p.target)
+	server, err := p.dial(p.dialing, "tcp", p.target)
 	if err != nil {
 		resetConn(client)
 		return

@@ -30,6 +30,11 @@ type Cluster struct {
 
 	troubles atomic.Uint64 // calls of Trouble
 
+	doors   []net.Listener // of TCP
+	serving context.Context
+	stop    context.CancelFunc // ends serving: dials of those that came by TCP
+	tasks   sync.WaitGroup     // of the doors
+
 	mu    sync.Mutex // guards what follows
 	hosts map[string]*Host
 	made  []made
@@ -42,7 +47,12 @@ type made struct {
 }
 
 // Close resets all connections and refuses new ones.
-func (c *Cluster) Close() { c.net.Close() }
+func (c *Cluster) Close() {
+	c.stop()
+	closeAll(c.doors)
+	c.net.Close()
+	c.tasks.Wait()
+}
 
 // Dial connects to an address of the cluster, as [net.Dialer.DialContext] does. The name of
 // the network is ignored. The connection comes from the [Host] "client".

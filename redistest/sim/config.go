@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -35,6 +36,10 @@ type Config struct {
 	// Server says which server's commands and replies the nodes have: "" for Redis 7.0, or "redis-8.10". Its slots
 	// move as that server moves them.
 	Server string
+	// Listen is where the first node listens for TCP connections, for example "127.0.0.1:7000". The other nodes, then the
+	// Sentinels, have the ports behind it. With port 0 all have free ports. Empty: programs use [Cluster.Dial].
+	// Connections by TCP have the same faults as others, in real time. They come from the [Host] with the name of their IP address.
+	Listen string
 	// Password is the password of the default user; empty: none.
 	Password string
 	// Weights changes how often Trouble makes faults, by Fault.Kind; 0 leaves a kind out. Most kinds have 1 or 2. "*"
@@ -77,8 +82,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("sim: Config.Server = %q: must be empty or \"redis-8.10\"", c.Server)
 	case c.Primaries < 0 || c.Primaries > 100:
 		return fmt.Errorf("sim: Config.Primaries = %d: must be 0 to 100", c.Primaries)
-	case c.Replicas > 10:
-		return fmt.Errorf("sim: Config.Replicas = %d: must be at most 10", c.Replicas)
+	case c.Replicas < -1 || c.Replicas > 10:
+		return fmt.Errorf("sim: Config.Replicas = %d: must be -1 to 10", c.Replicas)
 	case c.Sentinels < 0 || c.Sentinels > 10:
 		return fmt.Errorf("sim: Config.Sentinels = %d: must be 0 to 10", c.Sentinels)
 	case c.Sentinels > 0 && c.Primaries > 1:
@@ -123,14 +128,15 @@ func Launch(config Config) (*Cluster, error) {
 	}
 	launched()
 	config = config.withDefaults()
-	options := model.Options{Seed: config.Seed, Server: config.Server, Primaries: config.Primaries, Replicas: config.Replicas, NoCluster: config.Sentinels > 0}
-	for i := range config.Sentinels {
-		options.Sentinels = append(options.Sentinels, fmt.Sprintf("10.0.1.%d:26379", i+1))
+	c := &Cluster{config: config, began: time.Now(), net: simnet.New(config.Seed), hosts: make(map[string]*Host)}
+	nodes := config.Primaries * (1 + config.Replicas)
+	if config.Listen != "" {
+		var err error
+		if c.doors, err = listen(config.Listen, nodes+config.Sentinels); err != nil {
+			return nil, err
+		}
 	}
-	if f := config.Executed; f != nil {
-		options.Executed = func(e model.Execution) { executed(e, f) }
-	}
-	c := &Cluster{config: config, began: time.Now(), model: model.New(options), net: simnet.New(config.Seed), hosts: make(map[string]*Host)}
+	c.model = model.New(c.options(nodes))
 	c.net.Impose("", "", simnet.Conditions{Latency: config.Latency, Jitter: config.Jitter})
 	c.model.ReplicationLag(config.ReplicationLag)
 	c.model.GossipLag(config.GossipLag)
@@ -145,7 +151,29 @@ func Launch(config Config) (*Cluster, error) {
 	for _, s := range c.model.Sentinels() {
 		c.net.Listen(s.Addr(), c.model.Serve(s))
 	}
+	c.serving, c.stop = context.WithCancel(context.Background())
+	for _, l := range c.doors {
+		c.tasks.Go(func() { c.admit(l) })
+	}
 	return c, nil
+}
+
+// options are those of the model, with so many nodes.
+func (c *Cluster) options(nodes int) model.Options {
+	o := model.Options{Seed: c.config.Seed, Server: c.config.Server, Primaries: c.config.Primaries, Replicas: c.config.Replicas, NoCluster: c.config.Sentinels > 0}
+	addr := func(i int) string { return c.doors[i].Addr().String() }
+	if len(c.doors) > 0 {
+		o.Addr = addr
+	} else {
+		addr = func(i int) string { return fmt.Sprintf("10.0.1.%d:26379", i-nodes+1) }
+	}
+	for i := range c.config.Sentinels {
+		o.Sentinels = append(o.Sentinels, addr(nodes+i))
+	}
+	if f := c.config.Executed; f != nil {
+		o.Executed = func(e model.Execution) { executed(e, f) }
+	}
+	return o
 }
 
 func executed(e model.Execution, f func(Execution)) {

@@ -7,7 +7,7 @@
 // [Cluster] make faults: [Node.Kill], [Node.Failover], [Node.Freeze], [Node.Cut],
 // [Node.Delay], [Node.Refuse], [Cluster.Move] and others. Those of a [Host] concern the programs
 // that run on it alone. [Cluster.Heal] ends them all. [Cluster.Trouble] makes random faults from a seed.
-// [Cluster.Replay] makes a list of faults again, and [Shorten] finds the few that make a test fail. [Calls] judges what a
+// [Cluster.Replay] makes a list of faults, and [Shorten] finds the few that make a test fail. [Calls] judges what a
 // program's calls did.
 //
 // In a bubble of testing/synctest time is virtual: a minute of faults takes some

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -24,15 +25,25 @@ func (c *Cluster) problem(f Fault) string {
 	k := kindOf(f.Kind)
 	switch {
 	case k == nil:
-		return "has no kind of fault"
-	case f.At < 0 || f.For < 0:
-		return "has a time below 0"
+		return "has no kind of fault: there are " + kindNames()
+	case f.At < 0 || f.For < 0 || f.By < 0 || f.N < 0:
+		return "has a number below 0"
 	case k.ofHost() && f.Host == "":
 		return "names no host"
 	case !(k.ofHost() && f.Node == "") && c.node(f.Node) == nil:
-		return "names no node of the cluster"
+		return "names no node of the cluster: there are " + strings.Join(c.Addrs(), ", ")
+	case k.name == "Refuse" && (f.Text == "" || strings.ContainsAny(f.Text, "\r\n")):
+		return "must have one line of text"
 	}
 	return ""
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func kindOf(name string) *kind {

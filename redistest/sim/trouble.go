@@ -18,6 +18,12 @@ func (c *Cluster) Trouble(d time.Duration) []Fault {
 	return faults
 }
 
+// Plan returns random faults for so long, of the kinds that Trouble makes, for [Cluster.Replay]. The seed and the names of hosts
+// decide them.
+func (c *Cluster) Plan(seed uint64, d time.Duration) []Fault {
+	return c.plan(rand.New(rand.NewPCG(seed, 0)), d)
+}
+
 // plan returns episodes of one or two faults, with time to heal between them. Times are whole milliseconds.
 func (c *Cluster) plan(r *rand.Rand, d time.Duration) (faults []Fault) {
 	c.mu.Lock()
