@@ -26,8 +26,8 @@ type program struct {
 	log     *slog.Logger
 	metrics *service.Metrics
 	store   *rules.Store
-	watcher *rules.Watcher // nil: the rules do not change
-	set     *rules.Set     // that was logged last
+	watches bool       // the rules may change
+	set     *rules.Set // that was logged last
 	server  *service.Server
 
 	closers []func() // in the order in which they were opened
@@ -116,10 +116,7 @@ func (p *program) load(path string, limitOf func(limit.Rule) (*limit.Limit, erro
 	if p.store, err = rules.Open(path, limitOf); err != nil {
 		return err
 	}
-	if p.watcher, err = p.store.Watch(); err != nil {
-		return err
-	}
-	p.onClose(p.watcher.Close)
+	p.watches = true
 	return nil
 }
 
@@ -129,10 +126,10 @@ func (p *program) run(ctx context.Context) error {
 	set := p.store.Set()
 	p.set = set
 	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "live", "http://"+addrs.Admin+"/live/", "domains", set.Domains(), "rules", set.Rules())
-	if p.watcher != nil {
+	if p.watches {
 		watching, stop := context.WithCancel(context.Background())
 		var watcher sync.WaitGroup
-		watcher.Go(func() { p.watcher.Run(watching, p.reloaded, p.blind) })
+		watcher.Go(func() { p.store.Watch(watching, p.reloaded) })
 		defer watcher.Wait()
 		defer stop()
 	}
@@ -156,11 +153,6 @@ func (p *program) reloaded(err error) {
 		p.log.Warn("domains have no rules any more: their requests are not limited", "domains", gone)
 	}
 	p.set = set
-}
-
-// blind is told when changes of the rules' files may be seen late.
-func (p *program) blind(err error) {
-	p.log.Warn("changes of the rules may be seen late", "error", err)
 }
 
 // onClose notes what has to be closed at the end, the last one first.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redislanes/redislanes/limit"
 )
@@ -74,6 +76,26 @@ func (s *Store) Reload() (changed bool, err error) {
 	}
 	s.current.Store(set)
 	return true, nil
+}
+
+// lookEvery is how often the files are read. Events of a file system would be sooner, but not all send them.
+const lookEvery = time.Second
+
+// Watch reloads the files again and again until the context ends. It calls told each time that they had changed, with
+// the mistake if there is one.
+func (s *Store) Watch(ctx context.Context, told func(error)) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if changed, err := s.Reload(); changed {
+				told(err)
+			}
+		}
+	}
 }
 
 func same(a, b Source) bool { return a.Name == b.Name && bytes.Equal(a.Text, b.Text) }

@@ -1,13 +1,11 @@
 package rules
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,72 +23,63 @@ func perSecond(s *Store) int {
 	return int(rule.RequestsPerUnit)
 }
 
-// watched returns a store that is watched, and what its watcher tells.
-func watched(t *testing.T, path string, every ...time.Duration) (*Store, <-chan error) {
-	s, err := Open(path, limitOf)
-	require.NoError(t, err)
-	w, err := s.Watch()
-	require.NoError(t, err)
-	if len(every) > 0 {
-		w.every = every[0]
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	told := make(chan error, 100)
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx, func(err error) { told <- err }, func(error) {}) })
-	t.Cleanup(func() {
-		cancel()
-		running.Wait()
-		require.NoError(t, w.Close())
-	})
-	return s, told
-}
-
-// tells waits until the watcher tells of a mistake, or of new rules if it is "". What
-// is written in place may be seen half written before.
-func tells(t *testing.T, told <-chan error, want string) {
+// changes requires that the files have changed, with the mistake or without one if that is "".
+func changes(t *testing.T, s *Store, want string) {
 	t.Helper()
-	for late := time.After(10 * time.Second); ; {
-		select {
-		case err := <-told:
-			if err == nil && want == "" || err != nil && err.Error() == want {
-				return
-			}
-		case <-late:
-			t.Fatalf("the watcher has not told of %q", want)
-		}
+	changed, err := s.Reload()
+	require.True(t, changed)
+	if want == "" {
+		require.NoError(t, err)
+		return
 	}
+	require.EqualError(t, err, want)
 }
 
 func TestReload(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(path, text(1), 0o600))
-	s, told := watched(t, path)
+	s, err := Open(path, limitOf)
+	require.NoError(t, err)
 	require.Equal(t, 1, perSecond(s))
-
-	// Replaced, as editors do.
 	replace(t, path, text(2))
-	tells(t, told, "")
+	changes(t, s, "")
 	require.Equal(t, 2, perSecond(s))
 
 	// With a mistake: the rules stay, and the error says where it is.
 	replace(t, path, []byte("domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: second}\n"))
-	tells(t, told, path+":4: rate_limit has no requests_per_unit: want a number, or unlimited: true")
+	changes(t, s, path+":4: rate_limit has no requests_per_unit: want a number, or unlimited: true")
 	require.Equal(t, 2, perSecond(s))
 
 	// Gone, and there again.
 	require.NoError(t, os.Remove(path))
-	tells(t, told, path+": it cannot be read: no such file or directory")
+	changes(t, s, path+": it cannot be read: no such file or directory")
 	require.Equal(t, 2, perSecond(s))
 	replace(t, path, text(3))
-	tells(t, told, "")
+	changes(t, s, "")
 	require.Equal(t, 3, perSecond(s))
+}
 
-	// Written in place.
-	require.NoError(t, os.WriteFile(path, text(4), 0o600))
-	tells(t, told, "")
-	require.Equal(t, 4, perSecond(s))
+// TestWatch: a change is seen within a second or so, and told once.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "rules.yaml")
+		require.NoError(t, os.WriteFile(path, text(1), 0o600))
+		s, err := Open(path, limitOf)
+		require.NoError(t, err)
+		told := 0
+		go s.Watch(t.Context(), func(err error) {
+			require.NoError(t, err)
+			told++
+		})
+		time.Sleep(time.Minute)
+		replace(t, path, text(2))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, told)
+		require.Equal(t, 2, perSecond(s))
+	})
 }
 
 // TestReloadOnlyChanges: what is the same is not read as new, and a mistake is told of
@@ -163,55 +152,13 @@ func TestReloadKubernetes(t *testing.T) {
 	path := filepath.Join(dir, "rules.yaml")
 	require.NoError(t, os.Symlink(filepath.Join("..data", "rules.yaml"), path))
 	for _, at := range []string{path, dir} {
-		s, told := watched(t, at)
+		s, err := Open(at, limitOf)
+		require.NoError(t, err)
 		before := perSecond(s)
 		version(fmt.Sprintf("..%d", before+1), before+1)
-		tells(t, told, "")
+		changes(t, s, "")
 		require.Equal(t, before+1, perSecond(s))
 	}
-}
-
-// TestFolderReplaced: a folder that was put in the place of another one is watched.
-func TestFolderReplaced(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "rules")
-	path := filepath.Join(dir, "rules.yaml")
-	put := func(perSecond int) {
-		require.NoError(t, os.Mkdir(dir, 0o700))
-		require.NoError(t, os.WriteFile(path, text(perSecond), 0o600))
-	}
-	put(1)
-	s, told := watched(t, path, 50*time.Millisecond)
-	for i := range 3 {
-		require.NoError(t, os.Rename(dir, fmt.Sprintf("%s%d", dir, i)))
-		tells(t, told, path+": it cannot be read: no such file or directory")
-		put(i + 2)
-		for perSecond(s) != i+2 { // it may be seen half written
-			tells(t, told, "")
-		}
-	}
-}
-
-// TestNoEvents: on a machine that has no events left, changes are seen late.
-func TestNoEvents(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rules.yaml")
-	require.NoError(t, os.WriteFile(path, text(1), 0o600))
-	s, err := Open(path, limitOf)
-	require.NoError(t, err)
-	w := &Watcher{store: s, folder: filepath.Dir(path), every: 10 * time.Millisecond, broken: errors.New("too many open files")}
-	ctx, cancel := context.WithCancel(t.Context())
-	blind, told := make(chan error, 10), make(chan error, 10)
-	var running sync.WaitGroup
-	running.Go(func() { w.Run(ctx, func(err error) { told <- err }, func(err error) { blind <- err }) })
-	require.ErrorContains(t, <-blind, "too many open files")
-	replace(t, path, text(2))
-	tells(t, told, "")
-	require.Equal(t, 2, perSecond(s))
-	cancel()
-	running.Wait()
-	require.Empty(t, blind, "it is told once")
-	require.NoError(t, w.Close())
 }
 
 func TestFolder(t *testing.T) {
@@ -222,10 +169,11 @@ func TestFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "d.yml"), text(1), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".hidden.yaml"), []byte("no rules"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "README"), []byte("no rules"), 0o600))
-	s, told := watched(t, dir)
+	s, err := Open(dir, limitOf)
+	require.NoError(t, err)
 	require.Equal(t, 1, s.Set().Domains())
 	replace(t, filepath.Join(dir, "e.yaml"), []byte("domain: e\n"))
-	tells(t, told, "")
+	changes(t, s, "")
 	require.Equal(t, 2, s.Set().Domains())
 }
 
