@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/browser"
@@ -31,12 +32,16 @@ type seen struct {
 func serve(t *testing.T) string {
 	t.Helper()
 	s := newService()
-	h := handler(s.registry, s.now)
+	h := Handler()
+	metrics := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/live/measuring.js":
 			w.Header().Set("Content-Type", "text/javascript")
 			_, _ = w.Write([]byte(measuring))
+		case "/metrics":
+			s.next()
+			metrics.ServeHTTP(w, r)
 		case "/live/":
 			page := get(t, h, "/live/")
 			w.Header().Set("Content-Security-Policy", page.Header().Get("Content-Security-Policy"))
@@ -65,15 +70,17 @@ func TestPageInABrowser(t *testing.T) {
 			dom, picture := browser.Open(t, serve(t), view, &s)
 			require.Zero(t, s.Wide, "elements are wider than the window")
 			require.Equal(t, 5, s.Charts)
-			for _, line := range []string{"allowed", "denied", "failed_open", "P50", "P99", "10.0.0.2:6379 primary", "leased", "returned", "reply OOM", "failed dials"} {
+			for _, line := range []string{"allowed", "denied", "failed_open", "P50", "P99", "10.0.0.2:6379 primary", "leased", "returned", "reply OOM", "failed dials", "answer 503", "answer Unavailable"} {
 				require.Contains(t, s.Names, line)
 			}
+			require.NotContains(t, s.Names, "reply BUSY", "it never happened")
+			require.NotContains(t, s.Names, "answer 429", "it is a decision")
 			require.Equal(t, []string{"10.0.0.3:6379 down", "slots moved"}, s.Marks)
 			tiles := make(map[string]string)
 			for _, found := range tile.FindAllStringSubmatch(dom, -1) {
 				tiles[found[1]] = found[2]
 			}
-			require.Equal(t, "4", tiles["failing"])
+			require.Regexp(t, `^([67]\.\d+|8)$`, tiles["failing"])
 			require.Regexp(t, `^\d\.?\d* ms$`, tiles["p99"])
 			require.Regexp(t, `^(\d{3}|1[012]\d\d)$`, tiles["rate"])
 			require.Regexp(t, `^(8|9|1[0-3])(\.\d+)? %$`, tiles["without"])

@@ -1,12 +1,10 @@
 package live
 
 import (
-	"encoding/json"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,10 +51,10 @@ func newService() *service {
 	counter("some_other_total", "x").WithLabelValues("y").Inc()
 	s.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "redislanes_limit_duration_seconds", Buckets: []float64{0.001, 0.01, 0.1}})
 	s.registry.MustRegister(s.took)
-	for name := range poolFigures {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name}, []string{"node", "role"})
-		s.registry.MustRegister(g)
-		s.pools[name] = g
+	for _, name := range []string{"open_connections", "max_connections", "in_flight_batches", "waiters", "saturation_ratio", "down"} {
+		name = "redislanes_pool_" + name
+		s.pools[name] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name}, []string{"node", "role"})
+		s.registry.MustRegister(s.pools[name])
 	}
 	for i, node := range []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"} {
 		for name, value := range map[string]float64{"open_connections": 4, "max_connections": 4, "in_flight_batches": float64(2 + 3*i),
@@ -67,9 +65,9 @@ func newService() *service {
 	return s
 }
 
-// now lets a second pass with 1,000 decisions, of which 100 are made without Redis. In the fifth second a node
+// next lets a second pass with 1,000 decisions, of which 100 are made without Redis. In the fifth second a node
 // goes down, and in the eighth slots move.
-func (s *service) now() time.Time {
+func (s *service) next() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.time = s.time.Add(time.Second)
@@ -89,13 +87,16 @@ func (s *service) now() time.Time {
 	s.hits.WithLabelValues("a", "leased").Add(300 - wave)
 	s.hits.WithLabelValues("a", "returned").Add(20)
 	s.replies.WithLabelValues("10.0.0.1:6379", "OOM").Add(3)
+	s.replies.WithLabelValues("10.0.0.1:6379", "BUSY").Add(0)
 	s.dials.WithLabelValues("10.0.0.1:6379", "error").Add(1)
 	s.dials.WithLabelValues("10.0.0.1:6379", "success").Add(1)
+	s.answers.WithLabelValues("grpc", "Unavailable").Add(2)
+	s.answers.WithLabelValues("json", "503").Add(2)
+	s.answers.WithLabelValues("json", "429").Add(2)
 	for range 99 {
 		s.took.Observe(0.0005)
 	}
 	s.took.Observe(0.005)
-	return s.time
 }
 
 func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
@@ -105,41 +106,11 @@ func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestData(t *testing.T) {
-	s := newService()
-	s.pools["redislanes_pool_down"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
-	s.now()
-	s.decisions.WithLabelValues("a", "not_asked").Add(0)
-	s.replies.WithLabelValues("10.0.0.1:6379", "BUSY").Add(0)
-	for _, code := range []string{"OK", "200", "429", "503", "Unavailable", "InvalidArgument"} {
-		s.answers.WithLabelValues("m", code).Add(2)
-	}
-	var got Snapshot
-	w := get(t, handler(s.registry, func() time.Time { return s.time }), "/live/data")
-	require.Equal(t, http.StatusOK, w.Code)
-	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
-	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-	require.InDelta(t, 1_795_000_001, got.Time, 0.01)
-	require.InDelta(t, 100, got.Decisions["denied"], 1e-9)
-	require.Len(t, got.Decisions, 3, "limits are added up")
-	require.Equal(t, map[string]float64{"reply OOM": 3, "failed dials": 1, "answer 503": 2, "answer Unavailable": 2}, got.Errors)
-	require.InDelta(t, 20, got.Hits["returned"], 1e-9)
-	require.Equal(t, []Bucket{{0.001, 99}, {0.01, 100}, {0.1, 100}, {0, 100}}, got.Latency)
-	require.Len(t, got.Pools, 3)
-	require.Equal(t, Pool{"10.0.0.1:6379", "primary", 4, 4, 2, 0, 0.25, "up"}, *got.Pools[0])
-	require.Equal(t, "down", got.Pools[1].State)
-	s.redirects.WithLabelValues("moved").Add(3)
-	s.redirects.WithLabelValues("ask").Add(9)
-	w = get(t, handler(s.registry, func() time.Time { return s.time }), "/live/data")
-	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-	require.InDelta(t, 3, got.Moved, 1e-9)
-}
-
 var elsewhere = regexp.MustCompile(`(?:src|href|url|fetch|import)\s*[=(]\s*["']?(?:https?:)?//`)
 
 // TestNothingComesFromElsewhere: the page is whole without a network.
 func TestNothingComesFromElsewhere(t *testing.T) {
-	h := Handler(prometheus.NewRegistry())
+	h := Handler()
 	for _, name := range []string{"", "live.js", "live.css", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE"} {
 		w := get(t, h, "/live/"+name)
 		require.Equal(t, http.StatusOK, w.Code, name)
@@ -149,7 +120,4 @@ func TestNothingComesFromElsewhere(t *testing.T) {
 	require.Contains(t, get(t, h, "/live/uplot/LICENSE").Body.String(), "MIT License")
 	require.Equal(t, http.StatusNotFound, get(t, h, "/live/nothing").Code)
 	require.True(t, elsewhere.MatchString(`<script src="//cdn.example/x.js">`))
-	var empty Snapshot
-	require.NoError(t, json.NewDecoder(strings.NewReader(get(t, h, "/live/data").Body.String())).Decode(&empty))
-	require.NotNil(t, empty.Pools, "a list, if empty")
 }

@@ -83,7 +83,7 @@ func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 func adminHandler(metrics prometheus.Gatherer, profiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	mux.Handle("GET /live/", live.Handler(metrics))
+	mux.Handle("GET /live/", live.Handler())
 	mux.Handle("GET /{$}", http.RedirectHandler("/live/", http.StatusFound))
 	if profiles {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)

@@ -76,7 +76,7 @@ function mark(now, before) {
 		const state = was.get(p.node + p.role)
 		if (state && state !== p.state) marks.push({time: now.time, text: `${p.node} ${p.state}`, bad: p.state === "down"})
 	}
-	if (now.moved > before.moved && marks.at(-1)?.text !== "slots moved") marks.push({time: now.time, text: "slots moved"})
+	if (now.moved.slots > before.moved.slots && marks.at(-1)?.text !== "slots moved") marks.push({time: now.time, text: "slots moved"})
 	marks.splice(0, marks.length - 20)
 }
 
@@ -91,6 +91,48 @@ function short(v) {
 	return String(a >= 100 ? Math.round(v) : Number(v.toPrecision(3)))
 }
 
+// parse reads metrics in the text format of Prometheus.
+function parse(text) {
+	return text.split("\n").filter(line => line && line[0] !== "#").map(line => {
+		const [, name, labels, value] = line.match(/^(\w+)(?:\{(.*)\})? (\S+)/)
+		const pairs = [...(labels ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, text]) => [label, text])
+		return {name, labels: Object.fromEntries(pairs), value: Number(value)}
+	})
+}
+
+// sums are what is added up by name: [to, name] of a counter's labels, or nothing.
+const sums = {
+	redislanes_limit_decisions_total: l => ["decisions", l.outcome],
+	redislanes_limit_hits_total: l => ["hits", l.hits],
+	redislanes_limit_duration_seconds_bucket: l => ["latency", l.le],
+	redislanes_redirects_total: l => l.kind === "moved" && ["moved", "slots"],
+	redislanes_error_replies_total: l => ["errors", `reply ${l.code}`],
+	redislanes_dials_total: l => l.result === "error" && ["errors", "failed dials"],
+	redislanes_pool_exhausted_total: () => ["errors", "pool exhausted"],
+	ratelimit_requests_total: l => /^(Unavailable|Internal|Unknown|5.*)$/.test(l.code) && ["errors", `answer ${l.code}`], // no decision, and not the client's mistake
+	ratelimit_shed_total: () => ["errors", "shed"],
+	ratelimit_quota_lease_failures_total: () => ["errors", "leases not renewed"],
+}
+const figures = {
+	redislanes_pool_open_connections: "open", redislanes_pool_max_connections: "most", redislanes_pool_in_flight_batches: "in_flight",
+	redislanes_pool_waiters: "waiters", redislanes_pool_saturation_ratio: "saturation", redislanes_pool_down: "down",
+}
+const always = ["allowed", "denied", "counted"] // most other outcomes and errors never happen, and have no line until then
+
+// snapshot picks what the page draws. Counters count from the start of the process.
+function snapshot(text) {
+	const s = {time: Date.now() / 1000, decisions: {}, hits: {}, latency: {}, moved: {slots: 0}, errors: {}}
+	const pools = {}
+	for (const {name, labels, value} of parse(text)) {
+		const sum = sums[name]?.(labels)
+		if (sum && (value > 0 || sum[0] === "latency" || always.includes(sum[1]))) s[sum[0]][sum[1]] = (s[sum[0]][sum[1]] ?? 0) + value
+		if (figures[name]) (pools[`${labels.role} ${labels.node}`] ??= {node: labels.node, role: labels.role})[figures[name]] = value
+	}
+	s.pools = Object.keys(pools).sort().map(key => ({...pools[key], state: pools[key].down > 0 ? "down" : "up"}))
+	s.latency = Object.entries(s.latency).map(([le, count]) => ({seconds: Number(le) || 0, count})).sort((a, b) => (a.seconds || Infinity) - (b.seconds || Infinity))
+	return s
+}
+
 // rates are the differences of counters by second. A process that has restarted counts
 // from 0 again.
 function rates(now, before, seconds) {
@@ -100,7 +142,7 @@ function rates(now, before, seconds) {
 }
 
 // percentile estimates a latency in milliseconds from what the buckets have gained. The last
-// bucket has no bound: its figure is the bound of the one before.
+// bucket has no bound (0): its figure is the bound of the one before.
 function percentile(now, before, share) {
 	const gained = now.map((b, i) => b.count - (before[i]?.count ?? 0))
 	const all = gained.at(-1)
@@ -120,10 +162,10 @@ function draw(now, before) {
 	if (seconds <= 0) return
 	const decisions = rates(now.decisions, before.decisions, seconds)
 	const errors = rates(now.errors, before.errors, seconds)
-	const p99 = percentile(now.latency ?? [], before.latency ?? [], 0.99)
+	const p99 = percentile(now.latency, before.latency, 0.99)
 	mark(now, before)
 	charts.decisions.push(now.time, decisions)
-	charts.latency.push(now.time, {P50: percentile(now.latency ?? [], before.latency ?? [], 0.5), P99: p99})
+	charts.latency.push(now.time, {P50: percentile(now.latency, before.latency, 0.5), P99: p99})
 	charts.flight.push(now.time, Object.fromEntries(now.pools.map(p => [`${p.node} ${p.role}`, p.in_flight])))
 	charts.hits.push(now.time, rates(now.hits, before.hits, seconds))
 	charts.errors.push(now.time, errors)
@@ -151,9 +193,9 @@ let before = null
 
 async function step() {
 	try {
-		const reply = await fetch("data")
+		const reply = await fetch("../metrics")
 		if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`)
-		const now = await reply.json()
+		const now = snapshot(await reply.text())
 		pools(now.pools)
 		if (before) draw(now, before)
 		before = now
