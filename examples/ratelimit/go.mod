@@ -9,7 +9,6 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/envoyproxy/go-control-plane/envoy v1.39.0
 	github.com/failsafe-go/failsafe-go v0.9.8
-	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/prometheus/client_golang v1.14.0
 	github.com/redislanes/redislanes v0.0.0
 	github.com/stretchr/testify v1.11.1
@@ -36,6 +35,7 @@ require (
 	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/influxdata/tdigest v0.0.1 // indirect
 	github.com/matttproud/golang_protobuf_extensions v1.0.1 // indirect
 	github.com/mediocregopher/radix/v4 v4.1.4 // indirect

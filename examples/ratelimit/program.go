@@ -70,7 +70,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	}
 	health := service.NewHealth(redis)
 	decider := service.New(service.Config{
-		Limiter: limiter, Budget: config.Budget, LimitOf: limitOf, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
+		Limiter: limiter, Budget: config.Budget, Shadow: s.Rules.Shadow, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
 		Quota: quota.New(s.Quota.config(client, p.store, s.Limit.Prefix, log), registry),
 	})
 	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.config())

@@ -193,11 +193,11 @@ func TestNamesDiffer(t *testing.T) {
 
 func TestOverride(t *testing.T) {
 	t.Parallel()
-	rule, key, err := Override(limitOf, "shop", entries("a=b,c=d"), 7, "minute")
+	rule, key, err := Override("shop", entries("a=b,c=d"), 7, "minute", false)
 	require.NoError(t, err)
 	require.Equal(t, "4:shop1:a1:b1:c1:d", key)
-	require.Equal(t, limit.Rule{Name: "override-minute", Quota: 7, Window: time.Minute}, rule.Limit.Rule())
-	_, _, err = Override(limitOf, "shop", entries("a=b"), 7, "unknown")
+	require.Equal(t, limit.Rule{Name: "override-minute", Quota: 7, Window: time.Minute}, rule.Own)
+	_, _, err = Override("shop", entries("a=b"), 7, "unknown", false)
 	require.EqualError(t, err, `unit = "unknown": want second, minute, hour, day, week, month or year`)
 }
 

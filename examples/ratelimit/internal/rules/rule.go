@@ -51,6 +51,7 @@ type Rule struct {
 	Replaces        []string     // names of rules that do not count beside this one
 	Unlimited       bool         // then what follows is not set
 	Limit           *limit.Limit // its name tells it from all others
+	Own             limit.Rule   // in place of Limit: one that comes with the request
 	Charge          Charge
 	Unit            Unit
 	RequestsPerUnit uint32
@@ -63,8 +64,16 @@ type Rule struct {
 // Window returns how long a window of the rule is, of the calendar about.
 func (r *Rule) Window() time.Duration { return windows[r.Unit] }
 
+// Settings returns those of the limit.
+func (r *Rule) Settings() limit.Rule {
+	if r.Limit == nil {
+		return r.Own
+	}
+	return r.Limit.Rule()
+}
+
 // InShadow reports whether the rule denies nothing.
-func (r *Rule) InShadow() bool { return r.Limit.Rule().Shadow && !r.Quota }
+func (r *Rule) InShadow() bool { return r.Settings().Shadow && !r.Quota }
 
 // A Set is the rules of all domains. It does not change.
 type Set struct {

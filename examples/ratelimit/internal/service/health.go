@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -22,9 +21,6 @@ import (
 // healthEvery is how often those that watch the health over gRPC are told.
 const healthEvery = 500 * time.Millisecond
 
-// A node may be without a connection for as long: one that it has closed is replaced.
-const connecting = 1500 * time.Millisecond
-
 // A Source has the statistics of a client; a *cluster.Client is one.
 type Source interface{ Stats() redislanes.Stats }
 
@@ -38,9 +34,6 @@ type Health struct {
 	ended    context.Context // the streams have to end
 	end      context.CancelFunc
 	services []string // by name; "" stands for all. Set before Run
-
-	mu     sync.Mutex           // guards what follows
-	lonely map[string]time.Time // nodes without a connection, by address: since when
 }
 
 // NewHealth returns the health of a service that uses the client. With nil the service is
@@ -63,34 +56,19 @@ func (h *Health) Ready() error {
 	if h.redis == nil {
 		return nil
 	}
-	return h.trouble(h.redis.Stats(), time.Now())
+	return trouble(h.redis.Stats())
 }
 
-// trouble returns what is wrong with Redis, as far as the client knows.
-func (h *Health) trouble(s redislanes.Stats, now time.Time) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before := h.lonely
-	h.lonely = make(map[string]time.Time)
+// trouble returns what is wrong with Redis, as far as the client knows. A node without a connection that is not
+// down gets one with the next request.
+func trouble(s redislanes.Stats) error {
 	var errs []error
 	if s.Slots < cluster.SlotCount {
 		errs = append(errs, fmt.Errorf("redis: %d of %d slots have no node", cluster.SlotCount-s.Slots, cluster.SlotCount))
 	}
 	for i := range s.Nodes {
-		p := &s.Nodes[i].Pool
-		switch {
-		case s.Nodes[i].Role != "primary": // limits do not use it
-		case p.Down:
+		if p := &s.Nodes[i].Pool; p.Down && s.Nodes[i].Role == "primary" { // limits do not use others
 			errs = append(errs, fmt.Errorf("redis: node %s is down", p.Addr))
-		case p.Open == 0:
-			since, ok := before[p.Addr]
-			if !ok {
-				since = now
-			}
-			if h.lonely[p.Addr] = since; now.Sub(since) < connecting {
-				continue
-			}
-			errs = append(errs, fmt.Errorf("redis: there is no connection to node %s", p.Addr))
 		}
 	}
 	return errors.Join(errs...)

@@ -68,7 +68,7 @@ func allDeny(each []limit.Decision) (all limit.Decision, denied bool) {
 func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 	costs := make([]int64, len(requests))
 	for i := range requests {
-		r, d, rule := &requests[i], &each[i], requests[i].Limit.Rule()
+		r, d, rule := &requests[i], &each[i], requests[i].Settings()
 		switch {
 		case r.Charge:
 			costs[i] = r.Cost
@@ -82,7 +82,7 @@ func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 // join returns the decisions in the order of the requests. Without decisions, the others were not asked about.
 func join(is []bool, quotas []limit.Decision, requests []limit.Request, others []limit.Decision) (each []limit.Decision) {
 	for _, r := range requests[len(others):] {
-		others = append(others, limit.Decision{Quota: r.Limit.Rule().Quota})
+		others = append(others, limit.Decision{Quota: r.Settings().Quota})
 	}
 	for _, quota := range is {
 		from := &others

@@ -60,7 +60,7 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
 		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
 			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
-			own, key, err := rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
+			own, key, err := rules.Override(req.GetDomain(), entries, o.GetRequestsPerUnit(), unit, s.Shadow)
 			if err != nil {
 				return nil, invalid("descriptor %d: limit: %v", i+1, err)
 			}

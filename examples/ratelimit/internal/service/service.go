@@ -11,7 +11,6 @@ import (
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -24,8 +23,8 @@ import (
 // Config is what a [Service] is made of.
 type Config struct {
 	Limiter    *limit.Limiter
-	Budget     time.Duration                          // of the limiter
-	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: those of Limiter
+	Budget     time.Duration // of the limiter
+	Shadow     bool          // limits that requests bring with them deny nothing
 	Rules      *rules.Store
 	Metrics    *Metrics
 	Shedder    *Shedder      // nil: no request is shed
@@ -42,35 +41,10 @@ type Service struct {
 
 // New returns a service.
 func New(c Config) *Service {
-	if c.LimitOf == nil {
-		c.LimitOf = func(r limit.Rule) (*limit.Limit, error) { return r.New(c.Limiter) }
-	}
 	if c.Budget == 0 {
 		c.Budget = 100 * time.Millisecond // that of limit.Config
 	}
-	c.LimitOf = remembered(c.LimitOf)
 	return &Service{Config: c}
-}
-
-// mostOwn is how many limits that requests bring with them are remembered.
-const mostOwn = 1000
-
-// remembered returns limitOf with a memory. Only a limit that is used again and again has leases.
-func remembered(limitOf func(limit.Rule) (*limit.Limit, error)) func(limit.Rule) (*limit.Limit, error) {
-	known, _ := lru.New[limit.Rule, *limit.Limit](mostOwn) // an error only for a size of 0
-	return func(r limit.Rule) (*limit.Limit, error) {
-		if l, ok := known.Get(r); ok {
-			return l, nil
-		}
-		l, err := limitOf(r)
-		if err != nil {
-			return nil, err
-		}
-		if before, ok, _ := known.PeekOrAdd(r, l); ok {
-			return before, nil
-		}
-		return l, nil
-	}
 }
 
 // A decision is about a request, and about each of its limits.
@@ -154,7 +128,7 @@ func requestsOf(asks []ask) []limit.Request {
 	requests := make([]limit.Request, 0, len(asks))
 	for i := range asks {
 		if a := &asks[i]; a.limited() {
-			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost, Look: a.look, Charge: a.rule.Charge.Charges(a.cost, a.own)})
+			requests = append(requests, limit.Request{Limit: a.rule.Limit, Rule: a.rule.Own, Key: a.key, Cost: a.cost, Look: a.look, Charge: a.rule.Charge.Charges(a.cost, a.own)})
 		}
 	}
 	return requests
@@ -164,7 +138,7 @@ func requestsOf(asks []ask) []limit.Request {
 func returnsOf(asks []ask) (returns []limit.Request) {
 	for i := range asks {
 		if a := &asks[i]; a.returned() {
-			returns = append(returns, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost})
+			returns = append(returns, limit.Request{Limit: a.rule.Limit, Rule: a.rule.Own, Key: a.key, Cost: a.cost})
 		}
 	}
 	return returns
