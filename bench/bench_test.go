@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -13,13 +12,17 @@ import (
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 
-	"github.com/redislanes/redislanes/bench/internal/usage"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
-const (
-	manyCallers  = 100
-	maxLatencies = 1 << 22 // that are kept
-)
+const manyCallers = 100
+
+// pools are compared. The adaptive one spans the sizes of the fixed ones.
+var pools = []setting{
+	{"fixed-10", pool.Fixed{Size: 10}}, {"fixed-50", pool.Fixed{Size: 50}}, {"fixed-100", pool.Fixed{Size: 100}},
+	{"adaptive", pool.Adaptive{Min: 10, Max: 100}},
+	{"laned-1", pool.Laned{Lanes: 1}}, {"laned-4", pool.Laned{Lanes: 4}}, {"laned-8", pool.Laned{Lanes: 8}},
+}
 
 // BenchmarkScenario is every scenario over every pool with 100 callers.
 func BenchmarkScenario(b *testing.B) { benchmarkAll(b, sharedTarget(b), manyCallers) }
@@ -35,24 +38,58 @@ func BenchmarkTLS(b *testing.B) {
 }
 
 func benchmarkAll(b *testing.B, target target, callers int) {
-	// Names of their own for each run, so that one does not meet another's
-	// keys; as long as users' are.
-	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()), variableKeys)
+	all := newKeySet()
 	for _, s := range scenarios {
 		b.Run(s.name, func(b *testing.B) {
 			for _, p := range pools {
-				b.Run(p.name, func(b *testing.B) {
-					client := newClient(b, target, p.config)
-					measure(b, newLoad(client, s, keys, callers))
-				})
+				b.Run("pool="+p.name, func(b *testing.B) { measure(b, newLoad(newClient(b, target, p.pool), s, all, callers)) })
 			}
 		})
 	}
 }
 
+// BenchmarkPoolSize is mixed_10keys by the size of the pool, over a round trip of 5 ms: on
+// loopback a size says nothing.
+func BenchmarkPoolSize(b *testing.B) {
+	inTurns(b, "pool", pools[:4], 6, []int{manyCallers}, 5*time.Millisecond)
+}
+
+// BenchmarkLanes is mixed_10keys by the strategy that chooses a lane, over a round trip of 1 ms.
+func BenchmarkLanes(b *testing.B) {
+	inTurns(b, "lanes", []setting{
+		{"1", pool.Laned{Lanes: 1}}, {"4-first-fit", pool.Laned{}}, {"4-round-robin", pool.Laned{Strategy: lanes.RoundRobin}},
+		{"4-least-used", pool.Laned{Strategy: lanes.LeastUsed}}, {"4-power-of-two", pool.Laned{Strategy: lanes.PowerOfTwo}},
+		{"4-affinity", pool.Laned{Strategy: lanes.Affinity}},
+	}, 2, []int{8, manyCallers}, time.Millisecond)
+}
+
+// inTurns measures the settings one after the other, again and again, so that what the machine
+// does meanwhile meets all of them. benchstat -ignore /turn takes the turns together.
+func inTurns(b *testing.B, key string, settings []setting, turns int, callers []int, trip time.Duration) {
+	target, all := sharedTarget(b).over(b, trip), newKeySet()
+	clients := make([]*cluster.Client, len(settings))
+	for i, s := range settings {
+		clients[i] = newClient(b, target, s.pool)
+	}
+	for _, n := range callers {
+		for turn := range turns {
+			for i, s := range settings {
+				b.Run(fmt.Sprintf("callers=%d/%s=%s/turn=%d", n, key, s.name, turn), func(b *testing.B) {
+					measure(b, newLoad(clients[i], mixed, all, n))
+				})
+			}
+		}
+	}
+}
+
 func newClient(tb testing.TB, t target, p pool.Config) *cluster.Client {
+	return newClientOf(tb, t, cluster.Config{Pool: p})
+}
+
+func newClientOf(tb testing.TB, t target, c cluster.Config) *cluster.Client {
 	tb.Helper()
-	client, err := cluster.Config{Pool: p, Dialer: t.dialer}.New(tb.Context(), t.addrs)
+	c.Dialer = t.dialer
+	client, err := c.New(tb.Context(), t.addrs)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,57 +97,22 @@ func newClient(tb testing.TB, t target, p pool.Config) *cluster.Client {
 	return client
 }
 
-func measure(b *testing.B, l *load) {
-	if err := l.warmUp(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	stride := 1 + (b.N-1)/maxLatencies
-	latencies := make([]time.Duration, 1+(b.N-1)/stride)
-
-	b.ReportAllocs()
-	b.ResetTimer()
-	cpu := usage.CPU()
-	err := l.run(b.Context(), b.N, latencies, stride)
-	cpu = usage.CPU() - cpu
-	b.StopTimer()
-	if err != nil {
-		b.Fatal(err)
-	}
-
-	slices.Sort(latencies)
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
-	b.ReportMetric(float64(percentile(latencies, 50)), "p50-ns")
-	b.ReportMetric(float64(percentile(latencies, 99)), "p99-ns")
-	b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/req")
-}
-
-// percentile returns the smallest value that at least percent of 100 of the
-// sorted values do not exceed (the nearest rank).
-func percentile(sorted []time.Duration, percent int) time.Duration {
-	rank := (len(sorted)*percent + 99) / 100
-	return sorted[max(rank, 1)-1]
-}
-
 // BenchmarkPipelineAppend appends INCRBY and EXPIRE for ten keys, 20 commands,
 // to a pipeline that is used again.
 func BenchmarkPipelineAppend(b *testing.B) {
-	keys := newKeySet("bench:append:", 10).variable
+	names := keys.Many("bench:append:", 10)
 	// Appending needs no node: no server is asked once there is a client.
-	client, err := cluster.Config{RefreshEvery: -1}.New(b.Context(), redistest.StartEmulated(b, 1).Addrs())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer client.Close()
+	client := newClientOf(b, target{addrs: redistest.StartEmulated(b, 1).Addrs()}, cluster.Config{RefreshEvery: -1})
 	p := pipeline.New(client)
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Reset()
-		for _, key := range keys {
+		for _, key := range names {
 			p.IncrBy(key, 1)
-			p.Expire(key, keyTTL)
+			p.Expire(key, keys.TTL)
 		}
 	}
-	if p.Len() != 2*len(keys) {
-		b.Fatalf("%d commands, want %d", p.Len(), 2*len(keys))
+	if p.Len() != 2*len(names) {
+		b.Fatalf("%d commands, want %d", p.Len(), 2*len(names))
 	}
 }

@@ -53,7 +53,7 @@ func connect(b *testing.B, client *cluster.Client, n int) {
 	if err := client.Sync(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	l := newLoad(client, scenarios[0], newKeySet("bench:connections:", 1), 1)
+	l := newLoad(client, scenarios[0], newKeySet(), 1)
 	if err := l.warmUp(b.Context()); err != nil {
 		b.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // has no code of its own, only tests.
 //
 //	go -C bench test -run '^$' -bench Scenario -benchtime 2s
-//	go -C bench test -run '^$' -bench 'Scenario/mixed_10keys/laned' -count 10
+//	go -C bench test -run '^$' -bench 'Scenario/mixed_10keys/pool=laned' -count 10
 //	go -C bench test -run '^$' -bench 'SingleCaller|PipelineAppend'
 //
 // # What is measured
@@ -33,9 +33,8 @@
 // compare CPU. With 100 callers ns/op is the time between answers, not the
 // latency of one.
 //
-// BenchmarkFanOut is mixed_10keys by the way in which the groups of a request are
-// sent (pipeline.Config), BenchmarkLanes by number of lanes, strategy, round trip and
-// callers. BenchmarkStages is where the time of one caller's request goes.
+// BenchmarkPoolSize is mixed_10keys by the size of the pool over a round trip of 5 ms, and
+// BenchmarkLanes by strategy over 1 ms. Their settings take turns. BenchmarkStages is where the time of one caller's request goes.
 // BenchmarkConnections is what an idle connection costs, here and in the server.
 //
 // BenchmarkPipelineAppend is the encoding of 20 commands and the slots of their
@@ -60,7 +59,12 @@
 //	go -C bench test -run '^$' -bench Scenario -count 10 > new.txt
 //	benchstat old.txt new.txt
 //
-// Pools, as columns of one run; benchstat tells columns by key=value:
+// Pools, as columns of one run:
 //
-//	sed -E 's,/((fixed|laned)-[0-9]+|adaptive),/pool=\1,' new.txt | benchstat -col /pool -
+//	benchstat -col /pool new.txt
+//
+// Settings that take turns, as samples of one run:
+//
+//	go -C bench test -run '^$' -bench PoolSize > sizes.txt
+//	benchstat -col /pool -ignore /turn sizes.txt
 package bench

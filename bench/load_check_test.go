@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,75 +18,52 @@ import (
 // with what was sent.
 func TestLoadCountsExactly(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
-	for _, p := range pools {
-		t.Run(p.name, func(t *testing.T) {
-			client := newClient(t, target{addrs: e.Addrs()}, p.config) // with up to 300 connections
-			for _, s := range scenarios {
-				t.Run(s.name, func(t *testing.T) { countsExactly(t, client, s) })
-			}
-		})
-	}
-}
-
-func countsExactly(t *testing.T, client *cluster.Client, s scenario) {
 	const callers, requests, stride = 4, 60, 7
-	keys := newKeySet(t.Name()+":", 200)
-	l := newLoad(client, s, keys, callers)
-	l.share = 10 // as exactly as more of them
-	require.NoError(t, l.warmUp(t.Context()))
-	for _, n := range client.Stats().Nodes {
-		if n.Pool.Kind != "adaptive" {
-			require.Equal(t, n.Pool.Size, n.Pool.Open)
+	for _, p := range []setting{pools[0], pools[3], pools[5]} {
+		client := newClient(t, target{addrs: e.Addrs()}, p.pool)
+		for _, s := range scenarios {
+			all := newKeySet()
+			l := newLoad(client, s, all, callers)
+			require.NoError(t, l.warmUp(t.Context()))
+			require.True(t, l.connected())
+			latencies := make([]time.Duration, 1+(requests-1)/stride)
+			require.NoError(t, l.run(t.Context(), requests, latencies, stride))
+			for _, took := range latencies {
+				require.Positive(t, took)
+			}
+			sent := int64(requests + callers*warmUpEach)
+			require.Equal(t, sent*int64(s.fixed), total(t, client, all.fixed), "%s %s", p.name, s.name)
+			require.Equal(t, sent*int64(s.variable), total(t, client, all.variable), "%s %s", p.name, s.name)
 		}
 	}
-	latencies := make([]time.Duration, 1+(requests-1)/stride)
-	require.NoError(t, l.run(t.Context(), requests, latencies, stride))
-	for _, took := range latencies {
-		require.Positive(t, took)
-	}
-
-	sent := requests + callers*l.share
-	fixed, variable := totals(t, l, keys)
-	require.Equal(t, sent*s.fixed, fixed)
-	require.Equal(t, sent*s.variable, variable)
 }
 
-// totals returns the sum of the fixed keys' counters, and of the others'.
-func totals(t *testing.T, l *load, keys keySet) (fixed, variable int) {
-	p := pipeline.New(l.client)
+// total returns the sum of the counters.
+func total(t *testing.T, client *cluster.Client, keys []string) (sum int64) {
+	p := pipeline.New(client)
 	var replies []pipeline.Reply
-	for _, key := range append(slices.Clip(keys.fixed), keys.variable...) {
-		replies = append(replies, p.Cmd("GET", key))
+	for _, key := range keys {
+		replies = append(replies, p.IncrBy(key, 0))
 	}
 	require.NoError(t, p.Do(t.Context()))
-	for i, r := range replies {
-		if r.IsNull() {
-			continue
-		}
-		text, err := r.Text()
+	for _, r := range replies {
+		n, err := r.Int()
 		require.NoError(t, err)
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err)
-		if i < len(keys.fixed) {
-			fixed += n
-		} else {
-			variable += n
-		}
+		sum += n
 	}
-	return fixed, variable
+	return sum
 }
 
 func TestLoadStopsAtAnError(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	client := newClient(t, target{addrs: e.Addrs()}, pool.Laned{})
-	l := newLoad(client, scenarios[3], newKeySet("stop:", 200), 10)
+	l := newLoad(client, mixed, newKeySet(), 10)
 	require.NoError(t, l.warmUp(t.Context()))
 	e.Inject(1, func(string, []string) string { return "ERR injected" })
 	require.ErrorContains(t, l.run(t.Context(), 1_000_000, make([]time.Duration, 1), 1_000_000), "ERR …")
 
-	stopped := errors.New("stopped")
 	ctx, stop := context.WithCancelCause(t.Context())
-	stop(stopped)
+	stop(errors.New("stopped"))
 	require.Error(t, l.warmUp(ctx))
 }
 

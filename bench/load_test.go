@@ -4,98 +4,92 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/bench/internal/keys"
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
-const (
-	keyTTL = time.Minute
+// A scenario is the keys of each request.
+type scenario struct {
+	name     string
+	fixed    int // keys that every request has
+	variable int // keys drawn at random for each request
+}
 
-	// warmUpRequests, shared out among the callers, make sure that every node was
-	// used. No caller sends more than warmUpEach.
-	warmUpRequests = 5000
-	warmUpEach     = 50
-	warmUpTimeout  = 2 * time.Minute
-)
+var scenarios = []scenario{{"fixed_key", 1, 0}, {"variable_key", 0, 1}, {"mixed_2keys", 1, 1}, mixed}
+
+var mixed = scenario{"mixed_10keys", 5, 5}
+
+// variableKeys is how many keys the variable ones are drawn from.
+const variableKeys = 10_000
+
+// A setting is one that is compared.
+type setting struct {
+	name string
+	pool pool.Config
+}
+
+// A keySet is the names of all keys. Runs have names of their own, as long as users' are, so
+// that one does not meet another's keys.
+type keySet struct{ fixed, variable []string }
+
+func newKeySet() keySet {
+	prefix := fmt.Sprintf("bench:%x:", time.Now().UnixNano())
+	return keySet{keys.Fixed(prefix, mixed.fixed), keys.Many(prefix, variableKeys)}
+}
 
 // A load is callers that send the requests of a scenario.
 type load struct {
 	client  *cluster.Client
 	callers []*caller
-	share   int // requests that each caller sends before the clock starts
-}
-
-func newLoad(client *cluster.Client, s scenario, keys keySet, callers int) *load {
-	return newLoadSent(pipeline.Config{}, client, s, keys, callers)
-}
-
-// newLoadSent is newLoad for pipelines that are sent in a way of their own.
-func newLoadSent(how pipeline.Config, client *cluster.Client, s scenario, keys keySet, callers int) *load {
-	l := &load{client: client, callers: make([]*caller, callers), share: min(warmUpEach, warmUpRequests/callers+1)}
-	for i := range l.callers {
-		l.callers[i] = &caller{
-			scenario: s, all: keys, pipeline: how.New(client),
-			// A seed for each caller makes runs alike.
-			random: rand.New(rand.NewPCG(uint64(i), 0)),
-			keys:   make([]string, 0, s.keysPerRequest()),
-			totals: make([]pipeline.Reply, 0, s.keysPerRequest()),
-		}
-	}
-	return l
 }
 
 // A caller is one goroutine's part of a load.
 type caller struct {
 	scenario scenario
 	all      keySet
-	pipeline *pipeline.Pipeline
-	random   *rand.Rand
-
-	keys   []string         // of the request
-	totals []pipeline.Reply // of the request
+	random   *rand.Rand // with a seed for each caller, so that runs are alike
+	keys     []string   // of the request
+	counter  keys.Counter
 }
 
-// request sends one request and checks every reply.
+func newLoad(client *cluster.Client, s scenario, all keySet, callers int) *load {
+	l := &load{client: client}
+	for i := range callers {
+		l.callers = append(l.callers, &caller{scenario: s, all: all, random: rand.New(rand.NewPCG(uint64(i), 0)),
+			counter: keys.Counter{Pipeline: pipeline.New(client)}})
+	}
+	return l
+}
+
 func (c *caller) request(ctx context.Context) error {
-	c.keys = c.scenario.appendKeys(c.keys[:0], c.all, c.random)
-	c.totals = c.totals[:0]
-	c.pipeline.Reset()
-	for _, key := range c.keys {
-		c.totals = append(c.totals, c.pipeline.IncrBy(key, 1))
-		c.pipeline.Expire(key, keyTTL)
+	c.keys = append(c.keys[:0], c.all.fixed[:c.scenario.fixed]...)
+	for range c.scenario.variable {
+		c.keys = append(c.keys, c.all.variable[c.random.IntN(len(c.all.variable))])
 	}
-	if err := c.pipeline.Do(ctx); err != nil {
-		return err
-	}
-	for i, r := range c.totals {
-		switch total, err := r.Int(); {
-		case err != nil:
-			return err
-		case total < 1:
-			return fmt.Errorf("total of %s after INCRBY 1: %d", c.keys[i], total)
-		}
-	}
-	return nil
+	return c.counter.Count(ctx, c.keys)
 }
+
+// warmUpEach is how many requests a caller sends before the clock starts.
+const warmUpEach = 20
 
 // warmUp lets each caller send requests and waits until the pools that they
 // use are connected.
 func (l *load) warmUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if err := l.each(ctx, func(ctx context.Context, c *caller) error {
-		for range l.share {
-			if err := c.request(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
+	if err := l.run(ctx, warmUpEach*len(l.callers), make([]time.Duration, 1), 1<<30); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
 	poll := time.NewTicker(time.Millisecond)
@@ -110,56 +104,104 @@ func (l *load) warmUp(ctx context.Context) error {
 	return nil
 }
 
+// connected reports whether the pools have the connections that they want.
 func (l *load) connected() bool {
 	for _, n := range l.client.Stats().Nodes {
-		if !settled(n.Pool) {
+		if s := n.Pool; s.Open < s.Size && (s.Kind != "adaptive" || s.Open == 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// settled reports whether the pool has the connections that it wants.
-func settled(s redislanes.PoolStats) bool {
-	return s.Open >= s.Size || s.Kind == "adaptive" && s.Open > 0
-}
-
 // run sends n requests, shared out among the callers as they get to them, and
-// notes every stride-th latency: that of request i*stride at index i.
+// notes every stride-th latency: that of request i*stride at index i. The first error stops
+// all callers.
 func (l *load) run(ctx context.Context, n int, latencies []time.Duration, stride int) error {
-	var taken atomic.Int64
-	return l.each(ctx, func(ctx context.Context, c *caller) error {
-		began := time.Now()
-		for {
-			i := int(taken.Add(1)) - 1
-			if i >= n {
-				return nil
-			}
-			if err := c.request(ctx); err != nil {
-				return err
-			}
-			ended := time.Now()
-			if i%stride == 0 {
-				latencies[i/stride] = ended.Sub(began)
-			}
-			began = ended
-		}
-	})
-}
-
-// each runs f for all callers at once. The first error stops the others and is
-// returned.
-func (l *load) each(ctx context.Context, f func(context.Context, *caller) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var wg sync.WaitGroup
+	var taken atomic.Int64
+	var all sync.WaitGroup
 	for _, c := range l.callers {
-		wg.Go(func() {
-			if err := f(ctx, c); err != nil {
-				stop(err)
+		all.Go(func() {
+			began := time.Now()
+			for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
+				if err := c.request(ctx); err != nil {
+					stop(err)
+					return
+				}
+				ended := time.Now()
+				if i%stride == 0 {
+					latencies[i/stride] = ended.Sub(began)
+				}
+				began = ended
 			}
 		})
 	}
-	wg.Wait()
+	all.Wait()
 	return context.Cause(ctx)
+}
+
+const maxLatencies = 1 << 22 // that are kept
+
+// measure sends b.N requests.
+func measure(b *testing.B, l *load) {
+	if err := l.warmUp(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	stride := 1 + (b.N-1)/maxLatencies
+	latencies := make([]time.Duration, 1+(b.N-1)/stride)
+
+	b.ReportAllocs()
+	b.ResetTimer()
+	cpu := usage.CPU()
+	err := l.run(b.Context(), b.N, latencies, stride)
+	cpu = usage.CPU() - cpu
+	b.StopTimer()
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	slices.Sort(latencies)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+	b.ReportMetric(float64(percentile(latencies, 50)), "p50-ns")
+	b.ReportMetric(float64(percentile(latencies, 99)), "p99-ns")
+	b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/req")
+}
+
+// percentile returns the smallest value that at least percent of 100 of the
+// sorted values do not exceed (the nearest rank).
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	rank := (len(sorted)*percent + 99) / 100
+	return sorted[max(rank, 1)-1]
+}
+
+// A distance is proxies on the way to the servers.
+type distance struct {
+	tb   testing.TB
+	trip time.Duration
+
+	mu      sync.Mutex // guards what follows
+	proxies map[string]*redistest.Proxy
+}
+
+func (d *distance) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	d.mu.Lock()
+	p := d.proxies[addr]
+	if p == nil {
+		p = redistest.StartProxy(d.tb, addr)
+		p.Delay(redistest.ToServer, d.trip/2)
+		p.Delay(redistest.ToClient, d.trip/2)
+		d.proxies[addr] = p
+	}
+	d.mu.Unlock()
+	return new(net.Dialer).DialContext(ctx, network, p.Addr())
+}
+
+// over puts a round trip before the cluster.
+func (t target) over(tb testing.TB, trip time.Duration) target {
+	if trip > 0 {
+		t.dialer.NetDial = (&distance{tb: tb, trip: trip, proxies: make(map[string]*redistest.Proxy)}).dial
+	}
+	return t
 }

@@ -20,16 +20,16 @@ const turns = 20
 // off-cpu-ns is the CPU time of a request without metrics, and cost-% what metrics add to it.
 func BenchmarkObserved(b *testing.B) {
 	target := sharedTarget(b)
-	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()), variableKeys)
+	all := newKeySet()
 	for _, s := range scenarios {
 		for _, callers := range []int{1, manyCallers} {
 			b.Run(fmt.Sprintf("%s/callers=%d", s.name, callers), func(b *testing.B) {
 				clients := [...]*cluster.Client{
-					newClient(b, target, pool.Laned{}), newObservedClient(b, target),
+					newClient(b, target, pool.Laned{}), newClientOf(b, target, cluster.Config{Trace: metrics.New().Trace()}),
 				}
 				loads := make([]*load, len(clients))
 				for i, client := range clients {
-					loads[i] = newLoad(client, s, keys, callers)
+					loads[i] = newLoad(client, s, all, callers)
 					if err := loads[i].warmUp(b.Context()); err != nil {
 						b.Fatal(err)
 					}
@@ -40,17 +40,6 @@ func BenchmarkObserved(b *testing.B) {
 			})
 		}
 	}
-}
-
-// newObservedClient returns a client with metrics.
-func newObservedClient(tb testing.TB, t target) *cluster.Client {
-	tb.Helper()
-	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Trace: metrics.New().Trace()}.New(tb.Context(), t.addrs)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = client.Close() })
-	return client
 }
 
 // compareCPU lets the loads make b.N requests each, in turns, and returns the CPU time

@@ -11,6 +11,8 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // stages are what a request of mixed_10keys spends its time on. Grouping by node
@@ -91,7 +93,7 @@ func (c *stagedCaller) request(ctx context.Context) error {
 	c.totals = c.totals[:0]
 	for _, key := range c.keys {
 		c.totals = append(c.totals, c.pipeline.IncrBy(key, 1))
-		c.pipeline.Expire(key, keyTTL)
+		c.pipeline.Expire(key, keys.TTL)
 	}
 	lap(&c.spent.append)
 	if err := c.pipeline.Do(ctx); err != nil {

@@ -10,22 +10,22 @@ import (
 )
 
 // turn measures one client once.
-func (p *peers) turn(ctx context.Context, l *load, r *result) error {
-	busyBefore, _ := usage.Machine(ctx)
-	cpuBefore := usage.CPU()
+func (p *peers) turn(ctx context.Context, l *load, of cell, round int) (t turn, err error) {
+	busy, _ := usage.Machine(ctx)
+	cpu := usage.CPU()
 	before, err := p.ask(ctx)
 	if err != nil {
-		return err
+		return t, err
 	}
-	if err := l.run(ctx, p.during, r); err != nil {
-		return err
+	if t, err = l.run(ctx, p.during); err != nil {
+		return t, err
 	}
 	after, err := p.ask(ctx)
-	r.executed += after.incrbys - before.incrbys
-	r.servers += after.cpu - before.cpu
-	busy, _ := usage.Machine(ctx)
-	r.others += max(0, busy-busyBefore-(usage.CPU()-cpuBefore)-(after.cpu-before.cpu))
-	return err
+	busyAfter, _ := usage.Machine(ctx)
+	t.TLS, t.Callers, t.Scenario, t.Client, t.Round = of.tls, of.callers, of.scenario, of.client, round
+	t.Executed, t.Servers = after.incrbys-before.incrbys, after.cpu-before.cpu
+	t.Others = max(0, busyAfter-busy-(usage.CPU()-cpu)-t.Servers)
+	return t, err
 }
 
 // A served is what the servers have done since they started, by their own account.

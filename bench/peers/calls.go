@@ -22,6 +22,4 @@ func countCalls() (c ioCalls) {
 	return c
 }
 
-func (c ioCalls) plus(d ioCalls) ioCalls { return ioCalls{c.reads + d.reads, c.writes + d.writes} }
-
 func (c ioCalls) minus(d ioCalls) ioCalls { return ioCalls{c.reads - d.reads, c.writes - d.writes} }

@@ -16,6 +16,8 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 const ttl = time.Minute
@@ -76,33 +78,12 @@ func ours(name string, kind pool.Config) client {
 			return nil, err
 		}
 		return &session{
-			counting: func() request { return ourRequest(pipeline.New(c)) },
+			counting: func() request { return (&keys.Counter{Pipeline: pipeline.New(c)}).Count },
 			reading:  func() request { return ourReading(pipeline.New(c)) },
 			adding:   ourAdding(c),
 			close:    func() { _ = c.Close() },
 		}, nil
 	}}
-}
-
-func ourRequest(p *pipeline.Pipeline) request {
-	var totals []pipeline.Reply
-	return func(ctx context.Context, keys []string) error {
-		p.Reset()
-		totals = totals[:0]
-		for _, key := range keys {
-			totals = append(totals, p.IncrBy(key, 1))
-			p.Expire(key, ttl)
-		}
-		if err := p.Do(ctx); err != nil {
-			return err
-		}
-		for _, r := range totals {
-			if n, err := r.Int(); err != nil || n < 1 {
-				return fmt.Errorf("total %d: %w", n, err)
-			}
-		}
-		return nil
-	}
 }
 
 func ourReading(p *pipeline.Pipeline) request {

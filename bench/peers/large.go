@@ -69,14 +69,13 @@ func (p *peers) measureLarge(ctx context.Context) error {
 	for round := range p.rounds {
 		for _, trial := range trials() {
 			for _, c := range p.settings.clients {
-				r, err := p.try(ctx, c, trial)
+				t, err := p.try(ctx, c, trial, round)
 				if err != nil {
 					return fmt.Errorf("%s: %s: %w", c.name, trial, err)
 				}
-				if r == nil || r.requests == 0 {
+				if t.Requests == 0 {
 					continue
 				}
-				t := turnOf(cell{p.overTLS, trial.callers, trial.what(), c.name}, trial.scenario, round, r)
 				p.add(t)
 				if err := p.out.Write(line{Turn: &t}); err != nil {
 					return err
@@ -100,40 +99,36 @@ func (p *peers) writeValues(ctx context.Context) error {
 	return writing.Do(ctx)
 }
 
-// try returns nil if the client has no part in the trial.
-func (p *peers) try(ctx context.Context, c client, t trial) (*result, error) {
+// try returns no requests if the client has no part in the trial.
+func (p *peers) try(ctx context.Context, c client, t trial, round int) (done turn, err error) {
 	opened, err := c.open(ctx, p.target)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	defer opened.close()
 	if opened.reading == nil || strings.HasPrefix(c.name, counters) {
-		return nil, nil
+		return done, nil
 	}
 	fmt.Fprintf(os.Stderr, "%s: %s\n", t, c.name)
-	measured := newLoad(t.scenario, t.callers, opened)
-	r := newResult()
-	if t.beside == nil {
-		if err := measured.run(ctx, warmUp, newResult()); err != nil {
-			return nil, err
-		}
-		return r, p.turn(ctx, measured, r)
-	}
-	return r, p.tryBeside(ctx, measured, newLoad(*t.beside, besideCallers, opened), r)
-}
-
-// tryBeside measures one load while another one goes on.
-func (p *peers) tryBeside(ctx context.Context, measured, beside *load, r *result) error {
+	measured, of := newLoad(t.scenario, t.callers, opened), cell{p.overTLS, t.callers, t.what(), c.name}
 	during, stop := context.WithCancel(ctx)
+	defer stop()
 	other := make(chan error, 1)
-	go func() { other <- beside.run(during, time.Hour, newResult()) }()
-	err := measured.run(ctx, warmUp, newResult())
-	if err == nil {
-		err = p.turn(ctx, measured, r)
+	if t.beside == nil {
+		other <- context.Canceled
+	} else {
+		beside := newLoad(*t.beside, besideCallers, opened)
+		go func() {
+			_, err := beside.run(during, time.Hour)
+			other <- err
+		}()
+	}
+	if _, err = measured.run(ctx, warmUp); err == nil {
+		done, err = p.turn(ctx, measured, of, round)
 	}
 	stop()
 	if failed := <-other; err == nil && !errors.Is(failed, context.Canceled) {
 		err = fmt.Errorf("the load beside: %w", failed)
 	}
-	return err
+	return done, err
 }

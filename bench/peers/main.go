@@ -69,11 +69,7 @@ func (p *peers) all(ctx context.Context) error {
 	if err := p.out.Write(line{Start: &began}); err != nil {
 		return err
 	}
-	stopProfiles, err := p.profile()
-	if err != nil {
-		return err
-	}
-	err = errors.Join(p.measure(ctx), stopProfiles())
+	err := p.measure(ctx)
 	if p.large { // what was measured is reported in any case
 		t := newRows()
 		p.addRows(t)
@@ -174,7 +170,7 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 		loads = append(loads, newLoad(s, callers, opened))
 		// All have dialled before the first is measured: a server that accepts hundreds of
 		// connections over TLS is busy for longer than its next client's warm-up.
-		if err := loads[len(loads)-1].run(ctx, warmUp, newResult()); err != nil {
+		if _, err := loads[len(loads)-1].run(ctx, warmUp); err != nil {
 			return fmt.Errorf("%s, first warm-up: %w", c.name, err)
 		}
 	}
@@ -187,14 +183,13 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 				return ctx.Err()
 			}
 			fmt.Fprintf(os.Stderr, "%d callers, %s, round %d of %d: %s\n", callers, s.name, round+1, p.rounds, c.name)
-			if err := loads[i].run(ctx, warmUp, newResult()); err != nil {
+			if _, err := loads[i].run(ctx, warmUp); err != nil {
 				return fmt.Errorf("%s, warm-up: %w", c.name, err)
 			}
-			r := newResult()
-			if err := p.turn(ctx, loads[i], r); err != nil {
+			t, err := p.turn(ctx, loads[i], cell{p.overTLS, callers, s.name, c.name}, round)
+			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
-			t := turnOf(cell{p.overTLS, callers, s.name, c.name}, s, round, r)
 			if t.Requests == 0 {
 				return fmt.Errorf("%s: no request ended within %v: use a longer -for", c.name, p.during)
 			}

@@ -62,15 +62,14 @@ func (p *peers) partsOf(ctx context.Context, callers int, s scenario, c client) 
 	}
 	defer opened.close()
 	l := newLoad(s, callers, opened)
-	if err := l.run(ctx, warmUp, newResult()); err != nil {
+	if _, err := l.run(ctx, warmUp); err != nil {
 		return err
 	}
 	var profiled bytes.Buffer
 	if err := pprof.StartCPUProfile(&profiled); err != nil {
 		return err
 	}
-	r := newResult()
-	err = p.turn(ctx, l, r)
+	measured, err := p.turn(ctx, l, cell{p.overTLS, callers, s.name, c.name}, 0)
 	pprof.StopCPUProfile()
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func (p *peers) partsOf(ctx context.Context, callers int, s scenario, c client) 
 	if err != nil {
 		return err
 	}
-	t := partTurn{turnOf(cell{p.overTLS, callers, s.name, c.name}, s, 0, r), parts}
+	t := partTurn{measured, parts}
 	p.parts = append(p.parts, t)
 	return p.out.Write(line{Parts: &t})
 }
@@ -135,7 +134,7 @@ func partOf(functions []string) string {
 	}
 	for _, f := range functions {
 		switch first, _, _ := strings.Cut(f, "/"); {
-		case strings.HasPrefix(f, "main.") || strings.Contains(f, "hdrhistogram"):
+		case strings.HasPrefix(f, "main.") || strings.Contains(f, "hdrhistogram") || strings.Contains(f, "/bench/internal/"):
 			return loading
 		case strings.Contains(first, ".") && strings.Contains(f, "/"): // the path of a module that is not Go's
 			return inClient

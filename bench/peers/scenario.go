@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // A scenario is the keys of each request: how many are the same for all, and
@@ -37,22 +37,7 @@ const variableKeys = 10_000
 const maxKeys = 10_000
 
 // The names of all keys are made before the clock starts.
-var fixedKeys, manyKeys = makeKeys()
-
-func makeKeys() (fixed, many []string) {
-	for i := range variableKeys {
-		many = append(many, fmt.Sprintf("limit:user-%05d:minute", i))
-	}
-	// Each third of the slots has as many fixed keys as the others: by their names
-	// alone, all five of mixed_10keys could be on one node.
-	for i := 0; len(fixed) < maxKeys/2; i++ {
-		name := fmt.Sprintf("limit:everybody-%d:minute", i)
-		if int(cluster.Slot(name))*3/cluster.SlotCount == len(fixed)%3 {
-			fixed = append(fixed, name)
-		}
-	}
-	return fixed, many
-}
+var fixedKeys, manyKeys = keys.Fixed("limit:", maxKeys/2), keys.Many("limit:", variableKeys)
 
 // zipfKeys has each of manyKeys as often as a Zipf distribution with s = 1.1 has drawn it.
 // It is made when it is needed: 4 MiB that the garbage collector looks at cost each client

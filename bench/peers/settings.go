@@ -27,8 +27,6 @@ type settings struct {
 	from                []string // raw files; nil: measure
 	rewrite             string
 	listed              bool // the scenarios are those of -keys
-	cpuProfile          string
-	memProfile          string
 }
 
 func (s *settings) parse(args []string) error {
@@ -50,8 +48,6 @@ func (s *settings) parse(args []string) error {
 	flags.StringVar(&s.raw, "raw", "", "write each turn to the `file` as a line of JSON, while measuring")
 	from := flags.String("from", "", "measure nothing: report what the raw `files`, with commas between, hold")
 	flags.StringVar(&s.rewrite, "rewrite", "", "measure nothing: make the tables of the pages in the `folder` again from their raw files")
-	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile of the whole run to the `file`")
-	flags.StringVar(&s.memProfile, "memprofile", "", "write a profile of the heap, and of every allocation since the start, to the `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -124,8 +120,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-from: cannot be used with -raw or -rewrite")
 	case s.cutting && (s.large || s.limits || s.overTLS):
 		return fmt.Errorf("-cuts: cannot be used with -large, -limits or -tls")
-	case s.profiling && (s.large || s.cutting || s.cpuProfile != "" || s.memProfile != ""):
-		return fmt.Errorf("-parts: cannot be used with -large, -cuts, -cpuprofile or -memprofile")
+	case s.profiling && (s.large || s.cutting):
+		return fmt.Errorf("-parts: cannot be used with -large or -cuts")
 	case s.limits && (s.large || s.listed):
 		return fmt.Errorf("-limits: cannot be used with -large or -keys: it has scenarios of its own")
 	case s.rounds < 1:

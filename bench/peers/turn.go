@@ -26,16 +26,6 @@ type turn struct {
 	P999      time.Duration `json:"p999"`
 }
 
-// turnOf is the turn of a result that has one round.
-func turnOf(c cell, s scenario, round int, r *result) turn {
-	return turn{
-		TLS: c.tls, Callers: c.callers, Scenario: c.scenario, Keys: s.keys(), Client: c.client, Round: round,
-		Requests: r.requests, Took: r.during, CPU: r.cpu, Mallocs: r.mallocs, Allocated: r.allocated,
-		Reads: r.calls.reads, Writes: r.calls.writes, Executed: r.executed, Servers: r.servers, Others: r.others,
-		P50: r.percentile(50), P99: r.percentile(99), P999: r.percentile(99.9),
-	}
-}
-
 func (t turn) cell() cell { return cell{t.TLS, t.Callers, t.Scenario, t.Client} }
 
 func (t turn) perRequest(n float64) float64 { return n / float64(t.Requests) }

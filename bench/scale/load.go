@@ -2,28 +2,19 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"runtime/metrics"
-	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 
-	"github.com/redislanes/redislanes/bench/internal/usage"
+	"github.com/redislanes/redislanes/bench/internal/closed"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
-const keyTTL = time.Minute
-
-// keys are the names of all keys, made before the clock starts.
-var keys = func() (all []string) {
-	for i := range 10_000 {
-		all = append(all, fmt.Sprintf("limit:user-%05d:minute", i))
-	}
-	return all
-}()
+// names are those of all keys.
+var names = keys.Many("limit:", 10_000)
 
 // A used is what a load did and took.
 type used struct {
@@ -42,71 +33,32 @@ func (u used) perRequest(d time.Duration) time.Duration {
 
 // run lets callers send requests of so many keys each, for so long.
 func run(ctx context.Context, client *cluster.Client, callers, keysEach int, during time.Duration) (used, error) {
-	ctx, cancel := context.WithTimeout(ctx, during+time.Minute)
-	defer cancel()
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	cpu, waited, began := usage.CPU(), lockWait(), time.Now()
-	counts, errs := make([]int64, callers), make([]error, callers)
-	var all sync.WaitGroup
-	for i := range callers {
-		all.Go(func() { counts[i], errs[i] = newCaller(client, uint64(i), keysEach).loop(ctx, began.Add(during)) })
+	requests := make([]func(context.Context) error, callers)
+	for i := range requests {
+		requests[i] = newCaller(client, uint64(i), keysEach).request
 	}
-	all.Wait()
-	u := used{Took: time.Since(began), CPU: usage.CPU() - cpu, LockWait: lockWait() - waited}
-	runtime.ReadMemStats(&after)
-	u.Mallocs = after.Mallocs - before.Mallocs
-	for i, err := range errs {
-		if err != nil {
-			return u, err
-		}
-		u.Requests += counts[i]
-	}
-	return u, nil
+	waited := lockWait()
+	r, err := closed.Run(ctx, requests, during)
+	return used{r.Requests, r.Took, r.CPU, lockWait() - waited, r.Mallocs}, err
 }
 
 // A caller is one goroutine's part of a load.
 type caller struct {
-	pipeline *pipeline.Pipeline
-	random   *rand.Rand
-	keys     int // of a request
-	replies  []pipeline.Reply
+	counter keys.Counter
+	random  *rand.Rand
+	keys    []string // of a request
 }
 
-func newCaller(client *cluster.Client, seed uint64, keys int) *caller {
-	return &caller{pipeline: pipeline.New(client), random: rand.New(rand.NewPCG(seed, 0)), keys: keys}
-}
-
-// loop sends one request after the other until the end.
-func (c *caller) loop(ctx context.Context, end time.Time) (requests int64, err error) {
-	for time.Now().Before(end) {
-		if err := c.request(ctx); err != nil {
-			return requests, err
-		}
-		requests++
-	}
-	return requests, nil
+func newCaller(client *cluster.Client, seed uint64, n int) *caller {
+	return &caller{keys.Counter{Pipeline: pipeline.New(client)}, rand.New(rand.NewPCG(seed, 0)), make([]string, n)}
 }
 
 // request sends one, and checks every reply.
 func (c *caller) request(ctx context.Context) error {
-	c.pipeline.Reset()
-	c.replies = c.replies[:0]
-	for range c.keys {
-		key := keys[c.random.IntN(len(keys))]
-		c.replies = append(c.replies, c.pipeline.IncrBy(key, 1))
-		c.pipeline.Expire(key, keyTTL)
+	for i := range c.keys {
+		c.keys[i] = names[c.random.IntN(len(names))]
 	}
-	if err := c.pipeline.Do(ctx); err != nil {
-		return err
-	}
-	for _, r := range c.replies {
-		if n, err := r.Int(); err != nil || n != 1 {
-			return fmt.Errorf("total %d: %w", n, err)
-		}
-	}
-	return nil
+	return c.counter.Count(ctx, c.keys)
 }
 
 // lockWait returns how long goroutines have waited for locks so far.

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,12 +9,8 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
-
-const keyTTL = time.Minute
-
-// errUnexpected says that a reply is not what the request must get.
-var errUnexpected = errors.New("unexpected reply")
 
 // A caller is one goroutine's part of a load.
 type caller struct {
@@ -26,20 +21,21 @@ type caller struct {
 	value    string
 	pick     picker
 	pipeline *pipeline.Pipeline
+	counter  keys.Counter
 
 	drawn   []string // of the request
 	replies []pipeline.Reply
 }
 
-func newCaller(client *cluster.Client, l settings.Load, keys *keySet, number int) *caller {
+func newCaller(client *cluster.Client, l settings.Load, names *keySet, number int) *caller {
 	group := cluster.ByNode
 	if l.Group == "slot" {
 		group = cluster.BySlot
 	}
+	p := pipeline.Config{Group: group, Sequential: l.FanOut == "sequential"}.New(client)
 	return &caller{
-		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: keys, value: text(valueSize),
-		pick:     newPicker(l, number),
-		pipeline: pipeline.Config{Group: group, Sequential: l.FanOut == "sequential"}.New(client),
+		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: names, value: text(valueSize),
+		pick: newPicker(l, number), pipeline: p, counter: keys.Counter{Pipeline: p},
 	}
 }
 
@@ -50,32 +46,13 @@ func (c *caller) request(ctx context.Context) (class, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
+	if c.scenario.mix == nil {
+		return writes, c.counter.Count(ctx, c.drawKeys())
+	}
 	c.pipeline.Reset()
 	c.replies = c.replies[:0]
-	if c.scenario.mix == nil {
-		return writes, c.count(ctx)
-	}
 	kind := c.scenario.draw(c.pick.random.Float64())
 	return kind.class(), c.serve(ctx, kind)
-}
-
-// count is the request of a rate limiter.
-func (c *caller) count(ctx context.Context) error {
-	for _, key := range c.drawKeys() {
-		c.replies = append(c.replies, c.pipeline.IncrBy(key, 1))
-		c.pipeline.Expire(key, keyTTL)
-	}
-	if err := c.pipeline.Do(ctx); err != nil {
-		return err
-	}
-	for _, r := range c.replies {
-		if total, err := r.Int(); err != nil {
-			return err
-		} else if total < 1 {
-			return fmt.Errorf("%w: total %d after INCRBY 1", errUnexpected, total)
-		}
-	}
-	return nil
 }
 
 // drawKeys returns the keys of one request of a rate limiter: with hash tags,
@@ -121,7 +98,7 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	}
 	for _, r := range c.replies {
 		if r.IsNull() {
-			return fmt.Errorf("%w: null, but the key was set before", errUnexpected)
+			return fmt.Errorf("%w: null, but the key was set before", keys.ErrUnexpected)
 		}
 	}
 	return nil

@@ -15,6 +15,8 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // open returns an endpoint over an emulated cluster.
@@ -126,7 +128,7 @@ func TestKindsOfErrors(t *testing.T) {
 		"server down":      &cause.Down{},
 		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: cause.ErrStalled},
 		"not sent":         wire.ErrClosed,
-		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
+		"unexpected reply": fmt.Errorf("%w: total 0", keys.ErrUnexpected),
 		"other":            fmt.Errorf("strange"),
 	} {
 		require.Equal(t, want, kindOf(err))
@@ -238,7 +240,7 @@ func TestAddingRounds(t *testing.T) {
 		}
 		tally.add(slowOnes, time.Second)
 		tally.add(reads, 10*time.Hour) // counts as the longest
-		tally.fail(errUnexpected)
+		tally.fail(keys.ErrUnexpected)
 		tally.flush()
 		r.Took = time.Second
 		sum.Add(r)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // prefix begins all keys, so that they can be told from others of a cluster that
@@ -30,10 +30,7 @@ type keySet struct {
 
 func newKeySet(l settings.Load) *keySet {
 	s := scenarioOf(l)
-	k := &keySet{fixed: fixedKeys(s.fixed)}
-	for i := range l.Keys.Number {
-		k.many = append(k.many, fmt.Sprintf("%suser-%06d:minute", prefix, i))
-	}
+	k := &keySet{fixed: keys.Fixed(prefix, s.fixed), many: keys.Many(prefix, l.Keys.Number)}
 	switch {
 	case l.HashTags:
 		k.group = groups(l.Keys.Number, s.fixed+s.variable)
@@ -49,23 +46,11 @@ func newKeySet(l settings.Load) *keySet {
 	return k
 }
 
-// fixedKeys returns n names, of which each third of the slots has as many as the
-// others: by their names alone, all of them could be on one node.
-func fixedKeys(n int) (names []string) {
-	for i := 0; len(names) < n; i++ {
-		name := fmt.Sprintf("%severybody-%d:minute", prefix, i)
-		if int(cluster.Slot(name))*3/cluster.SlotCount == len(names)%3 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // groups returns n groups of keys, each of one user, whose name is the hash tag.
-func groups(n, keys int) [][]string {
+func groups(n, each int) [][]string {
 	all := make([][]string, n)
 	for i := range all {
-		for j := range keys {
+		for j := range each {
 			all[i] = append(all[i], fmt.Sprintf("%s{user-%06d}:%d", prefix, i, j))
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // A Result is what one endpoint did in one phase: of one round, or of several
@@ -151,7 +153,7 @@ var kinds = []struct {
 	{"server down", redislanes.ErrDown},
 	{"outcome unknown", redislanes.ErrUnknownOutcome},
 	{"not sent", redislanes.ErrNotSent},
-	{"unexpected reply", errUnexpected},
+	{"unexpected reply", keys.ErrUnexpected},
 }
 
 // kindOf says in a word what went wrong.

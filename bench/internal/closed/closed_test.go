@@ -1,0 +1,28 @@
+package closed
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRun(t *testing.T) {
+	var sent int64
+	wait := func(context.Context) error {
+		sent++
+		time.Sleep(time.Millisecond) // a request that takes so long
+		return nil
+	}
+	r, err := Run(t.Context(), []func(context.Context) error{wait}, 20*time.Millisecond)
+	require.NoError(t, err)
+	require.Equal(t, sent, r.Requests)
+	require.GreaterOrEqual(t, r.Took, 20*time.Millisecond)
+	require.GreaterOrEqual(t, r.At(50), time.Millisecond)
+
+	failed := errors.New("failed")
+	_, err = Run(t.Context(), []func(context.Context) error{wait, func(context.Context) error { return failed }}, time.Millisecond)
+	require.ErrorIs(t, err, failed)
+}
