@@ -39,9 +39,9 @@ func TestValuesAreCellsOfTables(t *testing.T) {
 		"value by compare of raw/a.jsonl: ratios req/s, P99; 8; callers=9; laned-4":                           "1.02",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; fixed-50":                             "1.3 ms",
 		"least of 2 by compare of raw/a.jsonl: ratios req/s, P99; callers=1 or callers=8; laned-4":            "0.93",
-		"least of 3 by compare of raw/a.jsonl: ratios req/s, P99; laned-1":                                         "8,564",
-		"most of 4 by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-4 or laned-1":                            "19,989",
-		"most of 2 by compare of raw/a.jsonl: ratios req/s, P99; 8; fixed-50":                                      "1.3 ms",
+		"least of 3 by compare of raw/a.jsonl: ratios req/s, P99; laned-1":                                    "8,564",
+		"most of 4 by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-4 or laned-1":                       "19,989",
+		"most of 2 by compare of raw/a.jsonl: ratios req/s, P99; 8; fixed-50":                                 "1.3 ms",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=1; laned-1":         "2.3",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=9; fixed-50 ÷ callers=8; fixed-50":       "0.50",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=9; 8; laned-4 or x": "",
@@ -65,8 +65,8 @@ func TestValuesSayWhatIsWrong(t *testing.T) {
 		"value by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-1":                                   "want one cell",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1":                           "÷ ROW",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; run ÷ callers=8; laned-1":          "is no ratio",
-		"least of 3 by compare of raw/a.jsonl: ratios req/s, P99; laned-1 or laned-4": "takes 6 cells, not 3",
-		"least of 1 by compare of raw/a.jsonl: ratios req/s, P99; callers=8; run":                               "is no amount",
+		"least of 3 by compare of raw/a.jsonl: ratios req/s, P99; laned-1 or laned-4":                      "takes 6 cells, not 3",
+		"least of 1 by compare of raw/a.jsonl: ratios req/s, P99; callers=8; run":                          "is no amount",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=1; laned-1 ÷ 3;": "of it alone",
 	} {
 		_, err := fill(t, "<!-- "+wanted+" -->")
