@@ -3,6 +3,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,10 +25,11 @@ const (
 
 // A View is how a page is looked at.
 type View struct {
-	Name  string // of the picture
-	Width int
-	Dark  bool
-	For   time.Duration // that pass for the page before it is looked at, quickly
+	Name   string // of the picture
+	Width  int
+	Height int // default 2300
+	Dark   bool
+	For    time.Duration // that pass for the page before it is looked at, quickly
 }
 
 // Open returns a picture of a page. The page has noted what it has seen as JSON in the attribute data-seen
@@ -45,7 +47,7 @@ func Open(t *testing.T, url string, v View, seen any) (dom string, picture image
 	cmd := exec.CommandContext(ctx, path(t),
 		"--headless", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
 		"--no-sandbox", // the page is ours, and root has no sandbox
-		"--user-data-dir="+t.TempDir(), fmt.Sprintf("--window-size=%d,2300", v.Width),
+		"--user-data-dir="+t.TempDir(), fmt.Sprintf("--window-size=%d,%d", v.Width, cmp.Or(v.Height, 2300)),
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--dump-dom", "--screenshot="+shot)
 	if v.For > 0 {
 		cmd.Args = append(cmd.Args, fmt.Sprintf("--virtual-time-budget=%d", v.For.Milliseconds()))

@@ -60,9 +60,10 @@ var tile = regexp.MustCompile(`<dd id="(\w+)"[^>]*>([^<]*)</dd>`)
 // TestPageInABrowser opens the page on a phone and on a wide screen, in light and in dark:
 // charts draw what the metrics gain, marks say what has happened, and nothing is wider than the window.
 func TestPageInABrowser(t *testing.T) {
-	for paper, view := range map[color.Color]browser.View{
-		color.White:                       {Name: "live-400", Width: 400},
-		color.RGBA{0x0D, 0x11, 0x17, 255}: {Name: "live-1300-dark", Width: 1300, Dark: true},
+	for view, paper := range map[browser.View]color.Color{
+		{Name: "live-400", Width: 400}:                    color.White,
+		{Name: "live", Width: 1300, Height: 1090}:         color.White, // the picture in README.md
+		{Name: "live-1300-dark", Width: 1300, Dark: true}: color.RGBA{0x0D, 0x11, 0x17, 255},
 	} {
 		t.Run(view.Name, func(t *testing.T) {
 			var s seen

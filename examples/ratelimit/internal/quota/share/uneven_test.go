@@ -88,7 +88,7 @@ func (w *world) allowed(d time.Duration, each func()) []float64 {
 // clients save may be used in one window.
 func TestBursts(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(race.Rounds(12, 4)) {
+	for seed := range uint64(race.Rounds(8, 2)) {
 		w := newWorld(t, seed, []int64{200, 1000}[seed%2])
 		w.random = true
 		for range 2 + w.rng.IntN(int(w.capacity)/100-1) {
@@ -96,7 +96,7 @@ func TestBursts(t *testing.T) {
 		}
 		w.clients[0].demand += max(0, float64(w.capacity)-sum(w.clients))
 		w.run(40 * time.Second)
-		const d = 100 * time.Second
+		const d = time.Minute
 		bounds, used, bound := make([]float64, len(w.clients)), 0.0, 0.0
 		got := w.allowed(d, func() {
 			for i, c := range w.clients {
