@@ -59,8 +59,8 @@ full() {
 # errors, sessions, redirects, slots that move, failovers, expiry.
 short_tests='TestTable|TestKeys|TestTraits|TestPasswordOfRealServer|TestMemberIsAsked'
 short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestDedicatedComesBack|TestNobodyInherits|TestMigratingSlot'
-short_tests+='|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
-short_packages=(./cluster ./internal/command ./internal/faults ./internal/nodepool ./internal/wire ./pipeline)
+short_tests+='|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters|TestFidelity|TestCommandTable'
+short_packages=(./cluster ./internal/command ./internal/faults ./internal/nodepool ./internal/sim/model ./internal/wire ./pipeline)
 
 # prepare_short builds the tests once for all servers.
 prepare_short() {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -65,9 +66,17 @@ func (w *world) replica(f Fault) *model.Node {
 
 func nothing() {}
 
-// migration moves the slots of some of the keys, in two halves.
+// migration moves the slots of some of the keys, in two halves, or all at once as far as the servers can.
 func migration(w *world, f Fault) func() {
 	r := f.draws()
+	if f.With%3 == 0 {
+		var slots []uint16
+		for i := range 1 + r.IntN(counterKeys) {
+			slots = append(slots, model.Slot(fmt.Append(nil, "p:", i)))
+		}
+		_, finish := w.model.Move(slots, w.primary(w.nodes[r.IntN(w.settings.Primaries)]))
+		return finish
+	}
 	var moving []uint16
 	for range 1 + r.IntN(20) {
 		slot := model.Slot([]byte(someKey(r, w.settings.Callers)))

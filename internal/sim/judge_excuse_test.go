@@ -1,15 +1,10 @@
 package sim
 
 import (
-	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // TestExcuses: what looks wrong is not where Redis or the world is the cause.
@@ -77,22 +72,5 @@ func TestExcuses(t *testing.T) {
 			found, sentence := judged(h)
 			require.Empty(t, found, sentence)
 		})
-	}
-}
-
-func TestOutcomeOf(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want Outcome
-	}{
-		{nil, Acked},
-		{errNotSent, NotSent},
-		{errUnknown, Unknown},
-		{redislanes.ErrExhausted, NotSent},
-		{fmt.Errorf("x: %w", redislanes.ErrRefused), Refused},
-		{cause.ErrNotPipelinable, NotSent},
-		{context.DeadlineExceeded, Contrary},
-	} {
-		require.Equal(t, tt.want, outcomeOf(tt.err), "%v", tt.err)
 	}
 }

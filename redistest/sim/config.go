@@ -34,7 +34,7 @@ type Config struct {
 	// 100 ms by default.
 	GossipLag time.Duration
 	// Server says which server's commands and replies the nodes have: "" for Redis 7.0, or "redis-8.10". Its slots
-	// move as that server moves them.
+	// move as that server moves them: one key after the other in 7.0, all at once in 8.10.
 	Server string
 	// Listen is where the first node listens for TCP connections, for example "127.0.0.1:7000". The other nodes, then the
 	// Sentinels, have the ports behind it. With port 0 all have free ports. Empty: programs use [Cluster.Dial].

@@ -123,12 +123,11 @@ func (t *target) failsOver(to *Node) {
 const moveEach = model.SlotCount / 100
 
 func (t *target) move() {
-	moved := 0
+	var slots []uint16
 	for slot := t.N; slot < model.SlotCount; slot += moveEach {
-		if t.c.model.Migrate(uint16(slot), t.node.model) {
-			t.c.model.FinishMigration(uint16(slot))
-			moved++
-		}
+		slots = append(slots, uint16(slot))
 	}
-	t.What = fmt.Sprintf("%d slots move here", moved)
+	moving, finish := t.c.model.Move(slots, t.node.model)
+	finish()
+	t.What = fmt.Sprintf("%d slots move here", moving)
 }

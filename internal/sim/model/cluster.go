@@ -65,6 +65,7 @@ type Cluster struct {
 	lag       time.Duration        // how late replicas apply writes
 	lost      map[string]time.Time // when it was last
 	tenures   map[uint16][]tenure  // that have ended, of slots whose owner has changed
+	whole     map[uint16]bool      // of slots on their way: they move at once
 	lastID    uint64
 	sentinels []*Node
 	scripts   *interpreter
@@ -79,7 +80,7 @@ func New(opts Options) *Cluster {
 	if opts.Addr == nil {
 		opts.Addr = func(i int) string { return fmt.Sprintf("10.0.0.%d:6379", i+1) }
 	}
-	c := &Cluster{opts: opts, dialect: dialects[opts.Server], rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]time.Time), tenures: make(map[uint16][]tenure)}
+	c := &Cluster{opts: opts, dialect: dialects[opts.Server], rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]time.Time), tenures: make(map[uint16][]tenure), whole: make(map[uint16]bool)}
 	for i := range opts.Primaries * (1 + opts.Replicas) {
 		c.nodes = append(c.nodes, c.newNode(i, opts.Addr(i)))
 	}

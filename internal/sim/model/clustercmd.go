@@ -121,13 +121,17 @@ func (c *call) nodes() string {
 	return b.String()
 }
 
-// open tells of the slots that are on their way, in order.
+// open tells of the slots that are on their way key by key, in order.
 func (n *Node) open() (all []string) {
 	for _, slot := range slices.Sorted(maps.Keys(n.migrating)) {
-		all = append(all, fmt.Sprintf("[%d->-%s]", slot, n.migrating[slot].id))
+		if to := n.leaving(slot); to != nil {
+			all = append(all, fmt.Sprintf("[%d->-%s]", slot, to.id))
+		}
 	}
 	for _, slot := range slices.Sorted(maps.Keys(n.importing)) {
-		all = append(all, fmt.Sprintf("[%d-<-%s]", slot, n.importing[slot].id))
+		if n.coming(slot) {
+			all = append(all, fmt.Sprintf("[%d-<-%s]", slot, n.importing[slot].id))
+		}
 	}
 	return all
 }

@@ -21,6 +21,9 @@ func TestFidelityOfScripts(t *testing.T) {
 		t.Run("refusals", s.refusals)
 		t.Run("loading", s.loading)
 		t.Run("migration", s.migration)
+		if s.model.dialect.atomic {
+			t.Run("migration at once", s.migrationAtOnce)
+		}
 		t.Run("failover", s.failover) // changes roles
 		t.Run("master down", s.masterDown)
 	})
@@ -292,6 +295,28 @@ func (s *stage) migration(t *testing.T) {
 		0b GET {a9}k
 		1 GET {a9}k
 		0b CLUSTER SLOTS
+		1 CLUSTER SLOTS
+	`)
+}
+
+// migrationAtOnce moves the slot of migration back.
+func (s *stage) migrationAtOnce(t *testing.T) {
+	s = s.in(t)
+	s.play("0 GET {a9}k\n1 GET {a9}k\n1b. BLPOP {a9}l 0\n1c MULTI\n1c GET {a9}k\n1c INCR {a9}k\n1d WATCH {a9}k\n1d MULTI\n1d GET {a9}k")
+	slot := strconv.Itoa(int(s.slots[1]))
+	s.twin.do(0, "CLUSTER", "MIGRATION", "IMPORT", slot, slot)
+	s.until(1, "", "cluster_slot_migration_active_tasks:0")
+	_, finish := s.model.Move([]uint16{s.slots[1]}, s.model.Nodes()[0])
+	finish()
+	s.play(`
+		1b<
+		1c EXEC
+		1d EXEC
+		1 ASKING
+		1 GET {a9}k
+		1 SET {a9}k 2
+		0 INCR {a9}k
+		0 CLUSTER SLOTS
 		1 CLUSTER SLOTS
 	`)
 }

@@ -5,10 +5,45 @@ import (
 	"time"
 )
 
+// handover is for how long a node that gives slots away at once holds up writes before.
+const handover = 3 * time.Millisecond
+
+// Move begins to move slots as the server does, key by key or at once, and returns how many move and what ends
+// that. It leaves out those that [Cluster.Migrate] would not move.
+func (c *Cluster) Move(slots []uint16, to *Node) (moving int, finish func()) {
+	slots = slices.DeleteFunc(slots, func(slot uint16) bool { return !c.migrate(slot, to, c.dialect.atomic) })
+	return len(slots), func() {
+		paused := make(map[*Node]time.Time)
+		for _, slot := range slots {
+			c.moving(slot, func(from, _ *Node, now time.Time) {
+				if c.whole[slot] && !now.Before(from.pause.until) {
+					from.pauseLocked(now.Add(2*handover), false)
+					paused[from] = from.pause.until
+				}
+			})
+		}
+		if len(paused) > 0 {
+			time.Sleep(handover)
+		}
+		for _, slot := range slots {
+			c.FinishMigration(slot)
+		}
+		for from, until := range paused {
+			from.lock(func(time.Time) {
+				if from.pause.until.Equal(until) {
+					from.unpause()
+				}
+			})
+		}
+	}
+}
+
 // Migrate begins to move a slot: its owner is MIGRATING, and the other node
 // IMPORTING. It reports false, and does nothing, if the owner is that node, or either is no
 // primary, cut off, or already moving the slot.
-func (c *Cluster) Migrate(slot uint16, to *Node) bool {
+func (c *Cluster) Migrate(slot uint16, to *Node) bool { return c.migrate(slot, to, false) }
+
+func (c *Cluster) migrate(slot uint16, to *Node, whole bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settleAll(time.Now())
@@ -18,8 +53,20 @@ func (c *Cluster) Migrate(slot uint16, to *Node) bool {
 	}
 	from.migrating[slot] = to
 	to.importing[slot] = from
+	c.whole[slot] = whole
 	return true
 }
+
+// leaving returns where the slot's keys are to be found that the node has no more, and coming whether it serves some of
+// them: not of slots that move at once.
+func (n *Node) leaving(slot uint16) *Node {
+	if n.c.whole[slot] {
+		return nil
+	}
+	return n.migrating[slot]
+}
+
+func (n *Node) coming(slot uint16) bool { return n.importing[slot] != nil && !n.c.whole[slot] }
 
 // moving calls f with the nodes between which a slot is on its way, if it is and neither is cut off.
 func (c *Cluster) moving(slot uint16, f func(from, to *Node, now time.Time)) {

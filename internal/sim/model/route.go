@@ -48,7 +48,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 	switch {
 	case mine:
 		return ""
-	case n.importing[f.slot] != nil && s.asking:
+	case n.coming(f.slot) && s.asking:
 		if f.several && f.missing > 0 {
 			return errTryAgain
 		}
@@ -75,7 +75,7 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 		case !bytes.Equal(f.first, key):
 			f.several = true
 		}
-		if s.leaving(slot, int(n.view.owner[slot])) == nil && n.importing[slot] == nil {
+		if s.leaving(slot, int(n.view.owner[slot])) == nil && !n.coming(slot) {
 			continue
 		}
 		if e := n.keys[string(key)]; e == nil || e.expired(s.call.ms) {
@@ -91,7 +91,7 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 // owner.
 func (s *Session) leaving(slot uint16, owner int) *Node {
 	if owner == s.n.index {
-		return s.n.migrating[slot]
+		return s.n.leaving(slot)
 	}
 	return nil
 }

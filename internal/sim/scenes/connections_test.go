@@ -77,12 +77,17 @@ func TestForsakenConnection(t *testing.T) {
 	}
 }
 
-// TestManyCallersAtOnce: batches that gather on a lane do not wait for others.
+// TestManyCallersAtOnce: batches that gather on a lane do not wait for others. Hits on one key take a round trip or two.
 func TestManyCallersAtOnce(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		for _, callers := range []int{18, 23, 39} {
 			together(callers, func(i int) { s.incr(time.Second, s.key(0, i)).ok(2 * trip) })()
+		}
+		s.hit(time.Second, s.key(0, 0)).ok(soon)
+		for range 3 {
+			together(6, func(int) { s.hit(time.Second, s.key(0, 0)).ok(2 * trip) })()
+			time.Sleep(time.Millisecond)
 		}
 	})
 }

@@ -22,20 +22,6 @@ func (s *stage) expires(key string) {
 	require.True(s, !exists || left > 0 && left <= ttl, "%s has %v", key, left)
 }
 
-// TestHitsBesideEachOther: hits on one key by few callers at the same moment take a round trip
-// or two.
-func TestHitsBesideEachOther(t *testing.T) {
-	scene(t, setup{}, func(s *stage) {
-		s.warm()
-		key := s.key(0, 0)
-		s.hit(time.Second, key).ok(soon)
-		for range 3 {
-			together(6, func(int) { s.hit(time.Second, key).ok(2 * trip) })()
-			time.Sleep(time.Millisecond)
-		}
-	})
-}
-
 // TestPartsOfHitsAreRefused: whichever command of a hit a server refuses, and for how long, a
 // hit that succeeded leaves a key with a time to live, and is counted once.
 func TestPartsOfHitsAreRefused(t *testing.T) {

@@ -53,22 +53,13 @@ func (n *Network) Dials(addr string) (count int) {
 
 // Open returns how many connections to the address diallers have not closed; an
 // empty string stands for all addresses.
-func (n *Network) Open(addr string) int {
-	return n.count(addr, func(w *wire) bool { return !w.toClient.deaf })
-}
-
-// Serving is Open for the servers' ends.
-func (n *Network) Serving(addr string) int {
-	return n.count(addr, func(w *wire) bool { return !w.toServer.deaf })
-}
-
-func (n *Network) count(addr string, counts func(*wire) bool) (count int) {
+func (n *Network) Open(addr string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	which := imposition{addr: addr}
 	for _, w := range n.wires {
 		w.mu.Lock()
-		if which.concerns(w.from, w.addr) && counts(w) {
+		if which.concerns(w.from, w.addr) && !w.toClient.deaf {
 			count++
 		}
 		w.mu.Unlock()

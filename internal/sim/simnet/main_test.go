@@ -20,7 +20,6 @@ func bubble(t *testing.T, f func(t *testing.T, n *Network)) {
 			n.Close()
 			synctest.Wait()
 			require.Zero(t, n.Open(""), "ends of clients")
-			require.Zero(t, n.Serving(""), "ends of servers")
 			require.Empty(t, n.wires)
 		})
 		f(t, n)
