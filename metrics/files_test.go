@@ -17,9 +17,9 @@ import (
 var metricName = regexp.MustCompile(`\bredislanes_\w+`)
 
 var (
-	// known are the metrics of a dashboard: ours, those of Go's collectors and of
-	// the exporters, and what Prometheus says of alerts.
-	known = regexp.MustCompile(`\b(redislanes|process|go|redis|node)_\w+|\bALERTS\b`)
+	// known are the metrics of a dashboard: ours, those of Go's collectors, the exporters, the rate
+	// limit service and Envoy, and what Prometheus says of alerts.
+	known = regexp.MustCompile(`\b(redislanes|process|go|redis|node|ratelimit|envoy)_\w+|\bALERTS\b`)
 
 	// selected matches one of our metrics and what is selected of it.
 	selected = regexp.MustCompile(`\bredislanes_\w+(\{[^}]*\})?`)
