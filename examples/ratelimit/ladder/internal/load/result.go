@@ -17,7 +17,6 @@ type Result struct {
 	Failures  map[string]Failure
 	Answered  int64         // successes by the time at which their replies arrived
 	Took      time.Duration // the measured time
-	Replying  time.Duration // the part of it from the first reply on
 	// Interrupted says that the step was cut short.
 	Interrupted bool
 	// MostOutstanding is the highest number of requests under way.
@@ -51,15 +50,12 @@ func newResult() *Result {
 	}
 }
 
-// Rate returns the successes a second, by when their replies arrived. A warm-up
-// that is shorter than the latency does not lower it, since the time before the
-// first reply is left out; nor does a late first reply raise it above what succeeded
-// of the requests that were due.
+// Rate returns the successes a second, by when their replies arrived. The warm-up should be longer than the latency.
 func (r *Result) Rate() float64 {
-	if r.Took <= 0 || r.Replying <= 0 {
+	if r.Took <= 0 {
 		return 0
 	}
-	return min(float64(r.Answered)/r.Replying.Seconds(), float64(r.Successes)/r.Took.Seconds())
+	return float64(r.Answered) / r.Took.Seconds()
 }
 
 // Failed returns how many requests failed.

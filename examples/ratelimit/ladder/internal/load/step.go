@@ -37,7 +37,6 @@ type run struct {
 
 	mu     sync.Mutex // guards what follows
 	result *Result
-	first  time.Time // the first successful reply, in the warm-up or after it
 }
 
 // Run sends the requests of the step and returns what became of those that were
@@ -54,20 +53,12 @@ func (s Step) Run(ctx context.Context) *Result {
 	end := r.end
 	if ctx.Err() != nil {
 		r.result.Interrupted = true
-		end = earlier(end, last)
+		if last.Before(end) {
+			end = last
+		}
 	}
 	r.result.Took = max(0, end.Sub(r.measured))
-	if !r.first.IsZero() {
-		r.result.Replying = min(r.result.Took, max(0, end.Sub(r.first)))
-	}
 	return r.result
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // due returns when a request is due.
@@ -145,14 +136,8 @@ func (r *run) note(q request, outstanding int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if q.err == nil {
-		if r.first.IsZero() {
-			r.first = q.ended
-		}
-		r.first = earlier(r.first, q.ended)
-		if !q.ended.Before(r.measured) && q.ended.Before(r.end) {
-			r.result.Answered++
-		}
+	if q.err == nil && !q.ended.Before(r.measured) && q.ended.Before(r.end) {
+		r.result.Answered++
 	}
 	if !q.due.Before(r.measured) {
 		r.result.add(q, outstanding)

@@ -157,30 +157,6 @@ func TestWarmUp(t *testing.T) {
 	})
 }
 
-// TestShortWarmUp: a latency that is longer than the warm-up is no lower rate.
-func TestShortWarmUp(t *testing.T) {
-	for _, warmUp := range []time.Duration{0, 100 * ms, time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			r := step(100, warmUp, time.Second, served(1000, 495*ms)).Run(t.Context())
-			require.EqualValues(t, 100, r.Successes)
-			require.InDelta(t, 100, r.Rate(), 2, warmUp)
-		})
-	}
-}
-
-// TestLateFirstReply: a service that answers all at once at the end is no faster
-// than what it was asked for.
-func TestLateFirstReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		r := step(100, 0, time.Second, func(context.Context, int) (bool, error) {
-			time.Sleep(max(0, 895*ms-time.Since(began)))
-			return false, nil
-		}).Run(t.Context())
-		require.InDelta(t, 100, r.Rate(), 1e-9)
-	})
-}
-
 // TestInterrupted: what was measured until then counts, and what is under way
 // does not.
 func TestInterrupted(t *testing.T) {

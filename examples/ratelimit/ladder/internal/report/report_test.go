@@ -23,7 +23,7 @@ import (
 // fail. Latencies are from 1 % to 100 % of the highest one.
 func result(rate int, failures int64, highest time.Duration) *load.Result {
 	r := &load.Result{
-		Successes: int64(rate)*10 - failures, Took: 10 * time.Second, Replying: 10 * time.Second, MostOutstanding: 7,
+		Successes: int64(rate)*10 - failures, Took: 10 * time.Second, MostOutstanding: 7,
 		Failures: make(map[string]load.Failure),
 		Latency:  hdrhistogram.New(1, time.Minute.Nanoseconds(), 3), Late: hdrhistogram.New(1, time.Minute.Nanoseconds(), 3),
 	}
