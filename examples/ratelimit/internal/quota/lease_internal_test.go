@@ -1,19 +1,14 @@
 package quota
 
 import (
-	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
-	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
@@ -86,37 +81,4 @@ func TestLeases(t *testing.T) {
 	require.Zero(t, ask("old", "b", 1, lease{held: 0, want: limit, clients: 1}).amount)
 	require.EqualValues(t, limit/2, ask("old", "a", 3, lease{held: 0, want: limit, clients: 1}).amount)
 	require.EqualValues(t, limit/2, ask("old", "b", 2, lease{held: 0, want: limit, clients: 1}).amount)
-}
-
-// TestSpentHitsAreOwed: Redis does not take the spent hits of a bucket that nobody uses, and meanwhile a
-// client comes back, so that another bucket has the key. The hits go to Redis again before its lease.
-func TestSpentHitsAreOwed(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	s := New(Config{TTL: 10 * time.Second, Delivery: time.Second, Log: slog.New(slog.DiscardHandler), Rules: new(rules.Store)}, prometheus.NewRegistry())
-	unused := func() *bucket {
-		return &bucket{key: "k", limit: 1, window: time.Minute, subs: make(map[share.ID]*sub), share: share.New(share.Settings{Window: time.Minute, TTL: s.TTL, Delivery: s.Delivery, Silence: s.silence(), Idle: time.Hour})}
-	}
-	left, back := unused(), unused()
-	left.spent = &lease{key: "k", of: "i:1", held: 1, limit: 1, ttl: time.Minute, ends: now.Add(time.Minute)}
-	back.subs[1] = new(sub)
-	s.buckets["k"] = left
-	for range 2 {
-		buckets, leases := s.ask(now)
-		require.Same(t, left.spent, leases[0])
-		s.buckets["k"] = back
-		for _, l := range leases {
-			l.err = errors.New("no reply")
-		}
-		s.got(now, buckets, leases)
-	}
-	buckets, leases := s.ask(now)
-	require.Len(t, leases, 2)
-	require.Same(t, left.spent, leases[0])
-	for _, l := range leases {
-		l.err = nil
-	}
-	s.got(now, buckets, leases)
-	_, leases = s.ask(now)
-	require.Len(t, leases, 1)
 }

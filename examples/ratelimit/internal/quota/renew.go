@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -29,12 +30,6 @@ func (s *Server) renew(ctx context.Context) {
 func (s *Server) ask(now time.Time) (buckets []*bucket, leases []*lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, o := range s.owed { // goes before the lease of the bucket that has its key now
-		if o.spent.ends.After(now) {
-			buckets, leases = append(buckets, o), append(leases, o.spent)
-		}
-	}
-	s.owed = nil
 	for key, b := range s.buckets {
 		if !now.Before(b.until) && b.capacity > 0 {
 			b.setLease(b.share.Held(now), b.target) // the lease has ended: others may have it
@@ -70,16 +65,10 @@ func (s *Server) got(began time.Time, buckets []*bucket, leases []*lease) {
 	for i, b := range buckets {
 		switch l := leases[i]; {
 		case s.buckets[b.key] != b: // nobody uses it
-			switch {
-			case l.err == nil:
-			case s.buckets[b.key] == nil:
+			if l.err != nil && s.buckets[b.key] == nil {
 				s.buckets[b.key] = b // to be given back again
-			case l == b.spent: // clients have come meanwhile, and another bucket has the key
-				s.owed = append(s.owed, b)
 			}
-			if failed == nil {
-				failed = l.err
-			}
+			failed = cmp.Or(failed, l.err)
 			continue
 		case l.err != nil:
 			failed = l.err
@@ -120,9 +109,6 @@ func (s *Server) release() {
 	s.mu.Lock()
 	now := time.Now()
 	var leases []*lease
-	for _, o := range s.owed {
-		leases = append(leases, o.spent)
-	}
 	for key, b := range s.buckets {
 		ttl := max(0, b.share.Ends().Sub(now)+time.Millisecond) // rounded up
 		if spent := s.spent(b, now); spent != nil {

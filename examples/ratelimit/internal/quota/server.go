@@ -48,7 +48,6 @@ type Server struct {
 	set     *rules.Set // that subscriptions follow
 	streams map[*stream]bool
 	buckets map[string]*bucket
-	owed    []*bucket // unused ones, whose spent hits are still to be sent to Redis
 	next    share.ID
 	without time.Time // since when leases cannot be renewed; zero: they can
 }
