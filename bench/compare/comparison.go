@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
@@ -15,20 +16,20 @@ import (
 type comparison struct {
 	file     *settings.File
 	report   *report.Report
-	progress *progress
+	progress io.Writer
 	targets  *load.Targets
 	raw      raw.Writer
-	stopped  error // what went wrong while stopping the servers
+	left     time.Duration // of the turns to come
+	stopped  error         // what went wrong while stopping the servers
 }
 
 // run measures all runs, or what it can until the context ends or something
 // fails. Whatever it started is stopped when it returns.
 func (c *comparison) run(ctx context.Context) error {
 	c.targets = load.NewTargets()
-	c.targets.Launched = func(what string) { c.progress.say("starting " + what) }
+	c.targets.Launched = func(what string) { say(c.progress, "starting %s\n", what) }
 	c.report.Machine.Given = c.targets.Given()
 	c.raw.Start(c.file, c.report.Machine)
-	defer c.progress.end()
 	defer func() {
 		c.report.Machine.Redis = c.targets.RedisVersions()
 		c.stopped = c.targets.Close()
@@ -61,8 +62,9 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 	for round := range r.Rounds {
 		for j, e := range endpoints {
 			s := r.Endpoints[j]
-			c.progress.turn(fmt.Sprintf("run %d of %d (%s), round %d of %d: %s",
-				i+1, len(c.file.Runs), r.Name, round+1, r.Rounds, s.Name), s.Load.Took())
+			say(c.progress, "run %d of %d (%s), round %d of %d: %s, %v left\n", i+1, len(c.file.Runs), r.Name, round+1, r.Rounds, s.Name,
+				c.left.Round(time.Second))
+			c.left -= s.Load.Took()
 			if err := e.WarmUp(ctx); err != nil {
 				return err
 			}

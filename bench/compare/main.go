@@ -34,28 +34,10 @@ func main() {
 		}
 		return
 	}
-	ctx, stop := signalled()
-	status := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
-}
-
-// signalled returns a context that ends with the first SIGINT or SIGTERM. The
-// second one ends the process at once; internal/servers' watchdog then stops the
-// servers.
-func signalled() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case <-signals:
-		case <-ctx.Done():
-		}
-		signal.Stop(signals) // before the context ends, so that no second signal is lost after it
-		cancel()
-	}()
-	return ctx, cancel
+	// The second signal ends the process at once; internal/servers' watchdog then stops the servers.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // options are the flags.
@@ -97,7 +79,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		say(progress, "compare: %v\n", err)
 		return misused
 	}
-	c := &comparison{file: file, report: report.New(file)}
+	c := &comparison{file: file, report: report.New(file), progress: progress, left: file.Took()}
 	c.raw, err = raw.Create(o.raw)
 	if err == nil {
 		err = tryPage(o.html)
@@ -106,7 +88,6 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		say(progress, "compare: %v\n", err)
 		return failed
 	}
-	c.progress = newProgress(progress, file.Took())
 	err = c.run(ctx)
 	c.report.Finish()
 	switch {

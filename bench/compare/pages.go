@@ -10,7 +10,6 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
-	"github.com/redislanes/redislanes/bench/internal/stats"
 )
 
 // reports are what raw files say, by their names. Each file is read once.
@@ -74,7 +73,7 @@ func poolFactor(r *report.Report) (string, error) {
 			if e.Phases[0].Failed > 0 {
 				return "", fmt.Errorf("%s %s: requests failed", run.Name, e.Name)
 			}
-			rates[e.Name] = medianRate(e.Phases[0].PerRound)
+			rates[e.Name] = e.Phases[0].Spread().Median
 		}
 		for _, by := range []string{"node", "slot"} {
 			var of [3]float64
@@ -87,12 +86,4 @@ func poolFactor(r *report.Report) (string, error) {
 		}
 	}
 	return text, nil
-}
-
-func medianRate(rounds []report.Round) float64 {
-	var rates []float64
-	for _, round := range rounds {
-		rates = append(rates, round.Rate)
-	}
-	return stats.Median(rates)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 )
@@ -28,11 +27,11 @@ type child struct {
 	mark        string // in the environment of it and of all that it starts
 }
 
-func start(t *testing.T, addrs string, args ...string) *child {
+func start(t *testing.T, args ...string) *child {
 	t.Helper()
 	c := &child{cmd: exec.CommandContext(servers.Within(t, time.Minute), os.Args[0], args...)}
 	c.mark = "REDISLANES_COMPARE_MARK=" + t.TempDir()
-	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS="+addrs, c.mark)
+	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS=", c.mark)
 	out, err := c.cmd.StdoutPipe()
 	require.NoError(t, err)
 	progress, err := c.cmd.StderrPipe()
@@ -85,7 +84,7 @@ endpoints:
   - {name: third}
 `)
 			out := filepath.Join(t.TempDir(), "out.jsonl")
-			c := start(t, "", "-f", file, "-raw", out)
+			c := start(t, "-f", file, "-raw", out)
 			until(t, c.errors, ": second")
 			require.NotEmpty(t, c.left(t))
 			require.NoError(t, c.cmd.Process.Signal(sig))
@@ -107,37 +106,4 @@ endpoints:
 			require.False(t, r.Runs[0].Endpoints[0].Phases[0].PerRound[0].Partial)
 		})
 	}
-}
-
-// fill writes to a pipe until it holds no more.
-func fill(t *testing.T, pipe string) {
-	t.Helper()
-	fd, err := syscall.Open(pipe, syscall.O_RDWR|syscall.O_NONBLOCK, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	for err == nil {
-		_, err = syscall.Write(fd, make([]byte, 4096))
-	}
-	require.ErrorIs(t, err, syscall.EAGAIN)
-}
-
-// TestSecondInterrupt holds up the orderly end with a full pipe that nobody reads: a
-// second signal ends the process all the same.
-func TestSecondInterrupt(t *testing.T) {
-	e := redistest.StartEmulated(t, 1)
-	file := write(t, "{duration: 1h, callers: 2, warm_up: 0}")
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	fill(t, pipe)
-	c := start(t, e.Addrs()[0], "-f", file, "-html", pipe)
-	until(t, c.errors, "round 1")
-	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
-	until(t, c.out, "interrupted: ")
-	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
-	var exit *exec.ExitError
-	require.ErrorAs(t, c.cmd.Wait(), &exit)
-	status, isStatus := exit.Sys().(syscall.WaitStatus)
-	require.True(t, isStatus)
-	require.True(t, status.Signaled(), "%v", exit)
-	require.Equal(t, syscall.SIGINT, status.Signal())
 }

@@ -76,10 +76,3 @@ func TestBounds(t *testing.T) {
 	}
 	require.Empty(t, r.bounds().String(), "an older raw file does not have it")
 }
-
-// TestServedBy reads what a server says.
-func TestServedBy(t *testing.T) {
-	s := servedBy("# CPU\r\nused_cpu_sys:1.250000\r\nused_cpu_user:0.500000\r\nused_cpu_sys_children:9\r\n" +
-		"cmdstat_incrby:calls=4711,usec=1,usec_per_call=0.1\r\ncmdstat_incr:calls=1\r\n")
-	require.Equal(t, served{incrbys: 4711, cpu: 1750 * time.Millisecond}, s)
-}

@@ -13,7 +13,7 @@ func TestResultAsJSON(t *testing.T) {
 	r := NewResult()
 	r.Callers, r.Requests, r.Took, r.CPU = 5, 3, time.Second, time.Millisecond
 	r.Servers = ServerUse{Known: true, CPU: time.Second, Busiest: 0.5, Received: 7}
-	r.Machine.Pauses = 9
+	r.Machine.Network = 9
 	r.Use.Samples = []Sample{{At: time.Second, Open: 4}}
 	r.Errors["deadline"] = Failure{2, "late"}
 	for i, h := range []int64{1, 1000, 1_000_000} {

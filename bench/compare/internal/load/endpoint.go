@@ -141,28 +141,24 @@ func (e *Endpoint) measure(ctx context.Context, phase settings.Step, origin time
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
 	var watchers sync.WaitGroup
-	var use Use
-	servers, machine := e.serverCounts(ctx), e.machineCount(ctx)
-	before := counters(e.client.Stats())
+	servers, machine := e.serverCounts(ctx), e.machineUse(ctx)
+	r.Use.count(e.client.Stats(), -1)
 	var memory, memoryAfter runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	cpu, began := usage.CPU(), time.Now()
-	watchers.Go(func() { use = watch(watching, e.client, origin) })
+	watchers.Go(func() { r.Use.watch(watching, e.client, origin) })
 	watchers.Go(func() { probe.loaded(watching, r.LoadedTrips) })
 
 	e.run(ctx, phase, &recorder{result: r})
 
 	r.Took, r.CPU = time.Since(began), usage.CPU()-cpu
 	runtime.ReadMemStats(&memoryAfter)
-	after := counters(e.client.Stats())
 	stop()
 	watchers.Wait()
-	r.Machine = machineUse(machine, e.machineCount(ctx), &memory, &memoryAfter)
+	r.Use.count(e.client.Stats(), 1)
+	r.Machine = e.machineUse(ctx).since(machine)
 	r.Servers = serverUse(servers, e.serverCounts(ctx), r.Took)
-	r.Mallocs, r.Bytes = memoryAfter.Mallocs-memory.Mallocs, memoryAfter.TotalAlloc-memory.TotalAlloc
-	r.Use = use
-	r.Use.Waited, r.Use.WaitTime = after.Waited-before.Waited, after.WaitTime-before.WaitTime
-	r.Use.Dials, r.Use.Closes = after.Dials-before.Dials, after.Closes-before.Closes
+	r.Mallocs = memoryAfter.Mallocs - memory.Mallocs
 	r.Partial = ctx.Err() != nil
 	return r
 }

@@ -23,7 +23,6 @@ type Result struct {
 	Took     time.Duration
 	CPU      time.Duration // of this process, which is the client's
 	Mallocs  uint64
-	Bytes    uint64 // allocated
 
 	// Latencies of requests that succeeded, in nanoseconds. Slow has those of
 	// the occasional slow requests; the others read or write.
@@ -69,7 +68,6 @@ func (r *Result) Add(other *Result) {
 	r.Took += other.Took
 	r.CPU += other.CPU
 	r.Mallocs += other.Mallocs
-	r.Bytes += other.Bytes
 	r.Reads.Merge(other.Reads)
 	r.Writes.Merge(other.Writes)
 	r.Slow.Merge(other.Slow)

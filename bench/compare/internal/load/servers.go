@@ -2,11 +2,11 @@ package load
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // A ServerUse is what the servers did in a phase, by what they say of themselves:
@@ -27,15 +27,9 @@ func (u *ServerUse) add(other ServerUse) {
 	u.Sent += other.Sent
 }
 
-// A serverCount is what one server has used since its start.
-type serverCount struct {
-	cpu            time.Duration
-	received, sent uint64
-}
-
 // serverCounts asks all primaries, on connections of its own past any network; nil
 // if one of them does not say.
-func (e *Endpoint) serverCounts(ctx context.Context) (all []serverCount) {
+func (e *Endpoint) serverCounts(ctx context.Context) (all []usage.Server) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	for _, addr := range e.servers {
@@ -48,7 +42,7 @@ func (e *Endpoint) serverCounts(ctx context.Context) (all []serverCount) {
 	return all
 }
 
-func askServer(ctx context.Context, d radix.Dialer, addr string) (c serverCount, ok bool) {
+func askServer(ctx context.Context, d radix.Dialer, addr string) (c usage.Server, ok bool) {
 	conn, err := d.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return c, false
@@ -58,48 +52,24 @@ func askServer(ctx context.Context, d radix.Dialer, addr string) (c serverCount,
 	if err := conn.Do(ctx, radix.Cmd(&info, "INFO")); err != nil {
 		return c, false
 	}
-	return parseCounts(info)
-}
-
-// parseCounts reads the reply to INFO.
-func parseCounts(info string) (c serverCount, ok bool) {
-	found := 0
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			continue
-		}
-		switch name {
-		case "used_cpu_sys", "used_cpu_user":
-			c.cpu += time.Duration(v * float64(time.Second))
-		case "total_net_input_bytes":
-			c.received = uint64(v)
-		case "total_net_output_bytes":
-			c.sent = uint64(v)
-		default:
-			continue
-		}
-		found++
-	}
-	return c, found == 4
+	return usage.ParseInfo(info)
 }
 
 // serverUse returns what the servers did between two answers, in so long a time.
-func serverUse(before, after []serverCount, took time.Duration) (u ServerUse) {
+func serverUse(before, after []usage.Server, took time.Duration) (u ServerUse) {
 	if len(before) == 0 || len(before) != len(after) || took <= 0 {
 		return u
 	}
 	u.Known = true
 	for i, b := range before {
-		a := after[i]
-		if a.cpu < b.cpu || a.received < b.received || a.sent < b.sent {
+		d := after[i].Since(b)
+		if d.CPU < 0 || d.Received < 0 || d.Sent < 0 {
 			return ServerUse{} // it was started anew
 		}
-		u.CPU += a.cpu - b.cpu
-		u.Busiest = max(u.Busiest, (a.cpu-b.cpu).Seconds()/took.Seconds())
-		u.Received += a.received - b.received
-		u.Sent += a.sent - b.sent
+		u.CPU += d.CPU
+		u.Busiest = max(u.Busiest, d.CPU.Seconds()/took.Seconds())
+		u.Received += uint64(d.Received)
+		u.Sent += uint64(d.Sent)
 	}
 	return u
 }

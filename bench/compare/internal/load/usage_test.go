@@ -11,34 +11,16 @@ import (
 
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
-func TestParseCounts(t *testing.T) {
-	const info = "# CPU\r\nused_cpu_sys:1.5\r\nused_cpu_user:2.25\r\nused_cpu_sys_children:9\r\n" +
-		"# Stats\r\ntotal_net_input_bytes:1234\r\ntotal_net_output_bytes:5678\r\n"
-	c, ok := parseCounts(info)
-	require.True(t, ok)
-	require.Equal(t, serverCount{3750 * time.Millisecond, 1234, 5678}, c)
-	_, ok = parseCounts("used_cpu_sys:1.5\r\n")
-	require.False(t, ok)
-}
-
 func TestServerUse(t *testing.T) {
-	before := []serverCount{{time.Second, 100, 10}, {2 * time.Second, 200, 20}}
-	after := []serverCount{{2 * time.Second, 150, 30}, {5 * time.Second, 300, 20}}
+	before := []usage.Server{{CPU: time.Second, Received: 100, Sent: 10}, {CPU: 2 * time.Second, Received: 200, Sent: 20}}
+	after := []usage.Server{{CPU: 2 * time.Second, Received: 150, Sent: 30}, {CPU: 5 * time.Second, Received: 300, Sent: 20}}
 	require.Equal(t, ServerUse{true, 4 * time.Second, 0.75, 150, 20}, serverUse(before, after, 4*time.Second))
 	require.Zero(t, serverUse(after, before, time.Second), "a server was started anew")
 	require.Zero(t, serverUse(nil, after, time.Second))
-}
-
-// TestPauses finds the longest of the latest pauses in the ring of the runtime.
-func TestPauses(t *testing.T) {
-	before, after := &runtime.MemStats{NumGC: 255, PauseTotalNs: 10}, &runtime.MemStats{NumGC: 258, PauseTotalNs: 110}
-	after.PauseNs[254], after.PauseNs[255], after.PauseNs[0], after.PauseNs[1] = 1000, 20, 50, 30
-	u := machineUse(machineCount{}, machineCount{}, before, after)
-	require.EqualValues(t, 3, u.Pauses)
-	require.EqualValues(t, 100, u.PauseTime)
-	require.EqualValues(t, 50, u.LongestPause)
 }
 
 // TestUsage measures real servers over a network: what they, the network and this
@@ -64,8 +46,6 @@ func TestUsage(t *testing.T) {
 	const leastSent, leastReceived = 60, 8 // bytes of INCRBY and EXPIRE, and of their replies
 	require.GreaterOrEqual(t, r.PerRequest(float64(r.Servers.Received)), float64(leastSent))
 	require.GreaterOrEqual(t, r.PerRequest(float64(r.Servers.Sent)), float64(leastReceived))
-	require.Positive(t, r.Use.MaxHeap)
-	require.Greater(t, r.Use.MaxGoroutines, 4)
 	if runtime.GOOS == "linux" {
 		require.Positive(t, r.Machine.All)
 		require.Positive(t, r.Machine.Busy)

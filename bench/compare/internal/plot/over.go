@@ -126,7 +126,7 @@ func poolSizes(run *report.Run) []chart.Panel {
 // panels are throughput, latency and, where requests failed, their share. What did not succeed
 // at all has no latency.
 func panels(over chart.Axis, all []series) []chart.Panel {
-	rates := chart.Panel{Title: "requests per second that succeeded", X: over}
+	rates := chart.Panel{Title: "requests per second: median and spread of the rounds", X: over}
 	times := chart.Panel{Title: "latency of successes: P50 as lines, P99 as dotted lines", X: over, Y: chart.Latency}
 	failed := chart.Panel{Title: "requests that failed (%)", X: over}
 	few := chart.Line{Name: fmt.Sprintf("over %.0f %% failed", 100*verdict.MostFailures), Style: chart.Crosses}
@@ -135,8 +135,8 @@ func panels(over chart.Axis, all []series) []chart.Panel {
 		rate, failures := chart.Line{Name: s.name}, chart.Line{Name: s.name}
 		p50, p99 := chart.Line{Name: s.name}, chart.Line{Name: s.name, Style: chart.Dotted}
 		for _, p := range s.points {
-			least, most := p.phase.Spread()
-			rate.Points = append(rate.Points, chart.Point{X: p.at, Y: p.phase.Rate, Low: least, High: most})
+			rounds := p.phase.Spread()
+			rate.Points = append(rate.Points, chart.Point{X: p.at, Y: rounds.Median, Low: rounds.Low, High: rounds.High})
 			failures.Points = append(failures.Points, chart.Point{X: p.at, Y: 100 * p.phase.FailedShare()})
 			anyFailed = anyFailed || p.phase.Failed > 0
 			if p.phase.Requests == 0 {

@@ -53,7 +53,7 @@ func TestFigures(t *testing.T) {
 		{"{}", "run-01-mixed-10keys-percentiles", []string{">Latency by percentile: mixed_10keys (100 callers,<", ">P99<", ">laned-4<"}},
 		{"steps: [{callers: 1, for: 1s}, {callers: 2, for: 1s}]", "run-01-mixed-10keys-connections", []string{">connections open, all nodes together<"}},
 		{"{rate: 100, callers: 7, vary: {round_trip: [0, 5ms]}}", "over-round-trip",
-			[]string{">Over round_trip, 7 callers, 100 requests a second<", ">requests per second that succeeded<", ">5ms<"}},
+			[]string{">Over round_trip, 7 callers, 100 requests a second<", ">requests per second: median and spread of the rounds<", ">5ms<"}},
 		{"vary: {rate: [10, 500], group: [node]}", "over-rate", []string{">rate that is due<", ">by node<"}},
 		{"vary: {pool: [{kind: fixed, size: 2}, {kind: fixed, size: 9}]}", "run-01-mixed-10keys-pool-size", []string{">connections to each node<", ">fixed<"}},
 	} {

@@ -162,10 +162,9 @@ func (p *Phase) FailedShare() float64 {
 	return float64(p.Failed) / float64(p.Requests+p.Failed)
 }
 
-// Spread returns the lowest and the highest requests a second of the rounds.
-func (p *Phase) Spread() (least, most float64) {
-	rates := stats.Of(whole(p.PerRound, func(r Round) float64 { return r.Rate }))
-	return rates.Low, rates.High
+// Spread returns the requests a second of the rounds.
+func (p *Phase) Spread() stats.Spread {
+	return stats.Of(whole(p.PerRound, func(r Round) float64 { return r.Rate }))
 }
 
 func (p *Phase) finish(m Machine) {

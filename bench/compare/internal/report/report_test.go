@@ -66,11 +66,10 @@ func TestTable(t *testing.T) {
 func used(busy float64) *load.Result {
 	r := turn(1000)
 	r.CPU = 20 * time.Millisecond
-	r.Machine = load.MachineUse{Busy: time.Duration(busy * float64(time.Second)), All: time.Second, Pauses: 2, LongestPause: time.Millisecond}
+	r.Machine = load.MachineUse{Busy: time.Duration(busy * float64(time.Second)), All: time.Second}
 	r.Servers = load.ServerUse{Known: true, CPU: 30 * time.Millisecond, Busiest: 0.2, Received: 50_000, Sent: 2_000_000}
 	_ = r.IdleTrips.RecordValue(int64(2 * time.Millisecond))
 	_ = r.LoadedTrips.RecordValue(int64(4 * time.Millisecond))
-	r.Use.MaxHeap, r.Use.MaxGoroutines = 4_500_000, 77
 	return r
 }
 
@@ -83,7 +82,7 @@ func TestResources(t *testing.T) {
 	var out bytes.Buffer
 	r.WriteTable(&out)
 	require.Contains(t, out.String(), "| mixed_10keys | fixed-3  | round trip |      2ms |        4ms |         50 % |   0.20 |    0.30 |    0.20 |"+
-		"           30µs | 50 B |     2 KB |         2 |     1ms | 4.5 MB |         77 |")
+		"           30µs | 50 B |     2 KB |")
 	require.Contains(t, out.String(), "| mixed_10keys | laned-4  | processors |")
 	require.Contains(t, out.String(), "- The processors of this machine were the limit, not the pool: its size says little there, "+
 		"and a larger machine would give other figures: mixed_10keys laned-4.\n")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/internal/table"
@@ -21,11 +20,6 @@ type Resources struct {
 	Others  *float64 // processes that are not of the measurement, if the servers are here
 
 	Servers *ServerUse
-
-	GCPauses       uint32
-	GCLongestPause time.Duration
-	MaxHeap        uint64
-	MaxGoroutines  int
 }
 
 // A ServerUse is what the servers say they used.
@@ -41,11 +35,7 @@ type ServerUse struct {
 // Servers that were started for the measurement use these, too.
 func resourcesOf(s *load.Result, processors int, serversHere bool) Resources {
 	took := s.Took.Seconds()
-	r := Resources{
-		GCPauses: s.Machine.Pauses, GCLongestPause: s.Machine.LongestPause,
-		MaxHeap: s.Use.MaxHeap, MaxGoroutines: s.Use.MaxGoroutines,
-	}
-	r.IdleTrip, r.LoadedTrip = Latency{s.IdleTrips}, Latency{s.LoadedTrips}
+	r := Resources{IdleTrip: Latency{s.IdleTrips}, LoadedTrip: Latency{s.LoadedTrips}}
 	if took <= 0 {
 		return r
 	}
@@ -142,7 +132,7 @@ func (r *Report) resourceTable() *table.Table {
 }
 
 var resourceHead = []string{"run", "endpoint", "bound by", "RTT idle", "RTT loaded", "machine busy", "client", "servers", "busiest",
-	"server CPU/req", "sent", "received", "GC pauses", "longest", "heap", "goroutines"}
+	"server CPU/req", "sent", "received"}
 
 // cells are those of the row behind its name.
 func (r Resources) cells(bound string) []string {
@@ -157,13 +147,11 @@ func (r Resources) cells(bound string) []string {
 	if r.Machine != nil {
 		cells[3] = percent(*r.Machine)
 	}
-	if s := r.Servers; s != nil {
-		cells = append(cells, fmt.Sprintf("%.2f", s.Processors), fmt.Sprintf("%.2f", s.Busiest),
-			table.Nanoseconds(s.CPU), bytesText(s.Sent), bytesText(s.Received))
-	} else {
-		cells = append(cells, unknown, unknown, unknown, unknown, unknown)
+	s := r.Servers
+	if s == nil {
+		return append(cells, unknown, unknown, unknown, unknown, unknown)
 	}
-	return append(cells, fmt.Sprint(r.GCPauses), table.Duration(r.GCLongestPause), bytesText(float64(r.MaxHeap)), fmt.Sprint(r.MaxGoroutines))
+	return append(cells, fmt.Sprintf("%.2f", s.Processors), fmt.Sprintf("%.2f", s.Busiest), table.Nanoseconds(s.CPU), bytesText(s.Sent), bytesText(s.Received))
 }
 
 func percent(share float64) string {
