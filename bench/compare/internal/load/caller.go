@@ -21,21 +21,25 @@ type caller struct {
 	value    string
 	pick     picker
 	pipeline *pipeline.Pipeline
-	counter  keys.Counter
+	count    func(context.Context, []string) error // of a rate limiter's keys
 
 	drawn   []string // of the request
 	replies []pipeline.Reply
 }
 
 func newCaller(client *cluster.Client, l settings.Load, names *keySet, number int) *caller {
-	group := cluster.ByNode
+	by := cluster.ByNode
 	if l.Group == "slot" {
-		group = cluster.BySlot
+		by = cluster.BySlot
 	}
-	p := pipeline.Config{Group: group, Sequential: l.FanOut == "sequential"}.New(client)
+	p := pipeline.Config{Group: by, Sequential: l.FanOut == "sequential"}.New(client)
+	count := (&keys.Counter{Pipeline: p}).Count
+	if l.FanOut == "goroutines" {
+		count = (&goroutines{client: client, bySlot: l.Group == "slot", groups: make(map[group]*part)}).count
+	}
 	return &caller{
 		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: names, value: text(valueSize),
-		pick: newPicker(l, number), pipeline: p, counter: keys.Counter{Pipeline: p},
+		pick: newPicker(l, number), pipeline: p, count: count,
 	}
 }
 
@@ -47,7 +51,7 @@ func (c *caller) request(ctx context.Context) (class, error) {
 		defer cancel()
 	}
 	if c.scenario.mix == nil {
-		return writes, c.counter.Count(ctx, c.drawKeys())
+		return writes, c.count(ctx, c.drawKeys())
 	}
 	c.pipeline.Reset()
 	c.replies = c.replies[:0]

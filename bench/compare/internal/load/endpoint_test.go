@@ -165,6 +165,23 @@ func TestOpenLoopCountsWhatNeverBegan(t *testing.T) {
 	require.EqualValues(t, 98, r.Errors[overload].Count)
 }
 
+// TestGoroutines: every request counts each of its keys once.
+func TestGoroutines(t *testing.T) {
+	for _, group := range []string{"node", "slot"} {
+		e := redistest.StartEmulated(t, 3)
+		endpoint := open(t, e, "{scenario: mixed_10keys, callers: 4, duration: 200ms, warm_up: 0, fan_out: goroutines, group: "+group+"}")
+		r := endpoint.Measure(t.Context())[0]
+		require.Positive(t, r.Requests)
+		require.Zero(t, r.Failed())
+		hits := 0
+		for node := range e.Addrs() {
+			require.Positive(t, e.Calls(node, "INCRBY"))
+			hits += e.Calls(node, "INCRBY")
+		}
+		require.EqualValues(t, 10*r.Requests, hits)
+	}
+}
+
 // TestSteps measures each step by itself, with its own number of callers.
 func TestSteps(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)

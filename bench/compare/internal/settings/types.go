@@ -53,7 +53,7 @@ type Load struct {
 	Bandwidth      Bytes   // a second of each connection; 0: no bound
 	Primaries      int
 	Group          string // "node" or "slot"
-	FanOut         string `yaml:"fan_out"` // "async" or "sequential"
+	FanOut         string `yaml:"fan_out"` // "async", "sequential" or "goroutines"
 	Pool           Pool
 }
 
@@ -64,6 +64,7 @@ const (
 	bySlot     = "slot"
 	async      = "async"
 	sequential = "sequential"
+	goroutines = "goroutines"
 )
 
 // defaults returns the settings that no file has changed.

@@ -42,7 +42,7 @@ func (l *Load) validate() error {
 	}
 	oneOf("scenario", l.Scenario, Scenarios...)
 	oneOf("group", l.Group, byNode, bySlot)
-	oneOf("fan_out", l.FanOut, async, sequential)
+	oneOf("fan_out", l.FanOut, async, sequential, goroutines)
 	oneOf("keys.distribution", l.Keys.Distribution, uniform, zipf)
 	for _, p := range l.Phases() {
 		between("callers", float64(p.Callers), 1, most)
@@ -57,6 +57,7 @@ func (l *Load) validate() error {
 	between("slow_size", float64(l.SlowSize), 1000, 1e8)
 	between("primaries", float64(l.Primaries), 1, 8)
 	want(l.Rate == 0 || len(l.Steps) == 0, "rate", l.Rate, "no steps with it: they are of a closed loop")
+	want(l.FanOut != goroutines || slices.Contains(tagged, l.Scenario), "fan_out", l.FanOut, "a scenario of a rate limiter")
 	want(!l.HashTags || slices.Contains(tagged, l.Scenario), "hash_tags", true, "a scenario of a rate limiter")
 	if l.KeysPerRequest != 0 {
 		least, ok := keysPerRequest[l.Scenario]
