@@ -208,14 +208,13 @@ func newTracer(t *redislanes.Trace, log *guard.Log) tracer {
 
 // begin calls a function of the trace, which may be nil, that begins something. It
 // returns the context that what follows is given.
-func begin[S any](t *tracer, name string, f func(context.Context, S) context.Context, ctx context.Context, s S) context.Context {
-	if f == nil {
-		return ctx
+func begin[S any](t *tracer, name string, f func(context.Context, S) context.Context, ctx context.Context, s S) (next context.Context) {
+	if next = ctx; f == nil {
+		return next
 	}
-	next := ctx
-	t.log.Call(name, func() { next = f(ctx, s) })
-	if next == nil {
-		return ctx
+	defer t.log.Catch(name)
+	if given := f(ctx, s); given != nil {
+		return given
 	}
 	return next
 }
@@ -223,7 +222,8 @@ func begin[S any](t *tracer, name string, f func(context.Context, S) context.Con
 // end calls a function of the trace, which may be nil, that ends something.
 func end[S, I any](t *tracer, name string, f func(context.Context, S, I), ctx context.Context, s S, info I) {
 	if f != nil {
-		t.log.Call(name, func() { f(ctx, s, info) })
+		defer t.log.Catch(name)
+		f(ctx, s, info)
 	}
 }
 

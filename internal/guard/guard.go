@@ -48,12 +48,15 @@ func Value[T any](callback string, f func() T) (value T, err error) {
 
 // Call calls a function of a user. A panic in it is noted.
 func (l *Log) Call(callback string, f func()) {
-	err := func() (err error) {
-		defer Catch(callback, &err)
-		f()
-		return nil
-	}()
-	l.Panicked(err)
+	defer l.Catch(callback)
+	f()
+}
+
+// Catch ends a panic of the function that defers it, and notes it.
+func (l *Log) Catch(callback string) {
+	if v := recover(); v != nil {
+		l.Note(Panicked, callback, text(v), string(debug.Stack()))
+	}
 }
 
 // Panicked notes err with the stack if it is a panic of a user's function, and does
