@@ -1,8 +1,11 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
+	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +19,7 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A held command is one whose replies a proxy holds up, with everything behind
+// A held command is one whose replies are held up, with everything behind
 // them on the same connection.
 type held struct {
 	arrived chan string   // the name of each command that is held up
@@ -24,23 +27,30 @@ type held struct {
 	once    sync.Once
 }
 
-// hold makes the proxies hold up commands of these names on connections that are
-// made from now on, until let is called.
-func hold(t *testing.T, proxies redistest.Proxies, names ...string) *held {
-	h := &held{arrived: make(chan string, 1000), release: make(chan struct{})}
-	t.Cleanup(h.let)
-	for _, p := range proxies {
-		p.Inject(func(command []string) string {
-			for _, name := range names {
-				if command[0] == name {
-					h.arrived <- name
-					<-h.release
-				}
-			}
-			return ""
-		})
+// A holdingConn holds up replies once a command of one of the names was sent, until let is called.
+type holdingConn struct {
+	net.Conn
+	*held
+	names []string
+	holds atomic.Bool
+}
+
+func (c *holdingConn) Write(b []byte) (int, error) {
+	for _, name := range c.names {
+		if bytes.Contains(b, []byte("\r\n"+name+"\r\n")) {
+			c.holds.Store(true)
+			c.arrived <- name
+		}
 	}
-	return h
+	return c.Conn.Write(b)
+}
+
+func (c *holdingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.holds.Load() {
+		<-c.release
+	}
+	return n, err
 }
 
 func (h *held) let() { h.once.Do(func() { close(h.release) }) }
@@ -55,12 +65,15 @@ func (h *held) wait(t *testing.T) string {
 	}
 }
 
-// slowSetup is a client that reaches the cluster through proxies which hold up
-// commands of these names.
+// slowSetup is a client whose connections hold up commands of these names.
 func slowSetup(t *testing.T, real *servers.Cluster, c cluster.Config, names ...string) (*cluster.Client, *held) {
-	proxies := redistest.StartProxies(t, real.Addrs())
-	h := hold(t, proxies, names...)
-	c.AddrMap, c.RefreshEvery = proxies.AddrMap, -1
+	h := &held{arrived: make(chan string, 1000), release: make(chan struct{})}
+	t.Cleanup(h.let)
+	c.RefreshEvery = -1
+	c.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		return &holdingConn{Conn: conn, held: h, names: names}, err
+	}
 	return open(t, c, real.Addrs()), h
 }
 

@@ -1,8 +1,6 @@
 package pipeline_test
 
 import (
-	"context"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -50,24 +47,20 @@ func TestExpireNX(t *testing.T) {
 // TestCountOfAKeyThatExpires: a key that INCRBY creates, because it expires between SET and INCRBY,
 // gets its time to live. One that has another time to live keeps it.
 func TestCountOfAKeyThatExpires(t *testing.T) {
-	server := servers.StartServer(t, servers.Options{})
-	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	server := redistest.StartEmulated(t, 1)
 	var refused atomic.Pointer[string]
-	proxy.Inject(func(command []string) string {
+	server.Inject(0, func(cmd string, args []string) string {
 		switch {
-		case refused.Load() != nil && command[0] == *refused.Load():
-			return "-ERR refused\r\n"
-		case command[0] == "SET" && strings.HasPrefix(command[1], "gone"):
+		case refused.Load() != nil && cmd == *refused.Load():
+			return "ERR refused"
+		case cmd == "SET" && strings.HasPrefix(args[0], "gone"):
 			return "$-1\r\n" // SET found the key
-		case command[0] == "SET" && command[1] == "late":
+		case cmd == "SET" && args[0] == "late":
 			return "+OK\r\n" // SET created the key
 		}
 		return ""
 	})
-	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
-	}
-	client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: dial}}, server.Addrs())
+	client := open(t, cluster.Config{}, server.Addrs())
 	ttl := func(key string) int64 {
 		left, err := client.Cmd(t.Context(), "TTL", key).Int()
 		require.NoError(t, err)

@@ -91,8 +91,8 @@ func (e *Emulated) FastForward(d time.Duration) {
 	}
 }
 
-// Inject replaces replies of the node by errors. If reply returns a text for a command, that is the
-// error reply, and the command does not run. Its cmd is in capitals, and its args are those behind
+// Inject replaces replies of the node. If reply returns a text for a command, that is the error reply,
+// and the command does not run. A text that ends with \r\n is a whole reply in RESP, such as "$-1\r\n". Its cmd is in capitals, and its args are those behind
 // it. It is not asked about CLUSTER, ASKING, READONLY, READWRITE and commands in scripts. It must
 // not call methods of e. A nil reply ends it.
 func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {

@@ -45,6 +45,8 @@ func TestEmulatedRedirects(t *testing.T) {
 
 	e.Inject(1, func(cmd string, _ []string) string { return "LOADING " + cmd })
 	require.Contains(t, do(b, "PING"), "LOADING PING")
+	e.Inject(1, func(string, []string) string { return "$4\r\nmine\r\n" })
+	require.Equal(t, "mine", do(b, "PING"))
 	e.Inject(1, nil)
 	require.Equal(t, "PONG", do(b, "PING"))
 }

@@ -30,7 +30,11 @@ func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) boo
 	e.clients[p] = e.clients[p].after(cmd, keys, refusal != "")
 	if refusal != "" {
 		e.spoil(node, p, cmd)
-		p.WriteError(refusal)
+		if strings.HasSuffix(refusal, "\r\n") {
+			p.WriteRaw(refusal)
+		} else {
+			p.WriteError(refusal)
+		}
 		return true
 	}
 	e.calls[node][cmd]++

@@ -44,11 +44,8 @@ func (l *link) reset() {
 }
 
 // run carries bytes until both sides have ended.
-func (l *link) run(inject func([]string) string) {
+func (l *link) run() {
 	toServer, toClient := l.read(ToServer, l.client), l.read(ToClient, l.server)
-	if inject != nil {
-		toServer, toClient = l.answer(inject, toServer, toClient)
-	}
 	l.tasks.Go(func() { l.deliver(ToServer, toServer) })
 	l.tasks.Go(func() { l.deliver(ToClient, toClient) })
 	l.tasks.Wait()
@@ -86,8 +83,7 @@ func (l *link) put(way chan<- chunk, c chunk) bool {
 	}
 }
 
-// deliver sends each chunk when its delay is over, until the stream or the link ends. A chunk without
-// data ends the stream, too.
+// deliver sends each chunk when its delay is over, until the stream or the link ends.
 func (l *link) deliver(d Direction, way <-chan chunk) {
 	for l.deliverNext(d, way) {
 	}
@@ -96,8 +92,8 @@ func (l *link) deliver(d Direction, way <-chan chunk) {
 
 func (l *link) deliverNext(d Direction, way <-chan chunk) (more bool) {
 	select {
-	case c := <-way: // none if way is closed
-		if len(c.data) == 0 {
+	case c, ok := <-way:
+		if !ok {
 			return false
 		}
 		if !l.send(d, c) {

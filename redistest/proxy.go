@@ -22,7 +22,7 @@ const (
 func (d Direction) String() string { return [...]string{"to the server", "to the client"}[d] }
 
 // A Proxy is a TCP proxy before one server that disturbs connections as networks do. Its methods
-// act on open connections and on later ones, except Reset, Inject and Refuse. They are safe for
+// act on open connections and on later ones, except Reset and Refuse. They are safe for
 // concurrent use.
 type Proxy struct {
 	target   string
@@ -36,7 +36,6 @@ type Proxy struct {
 	streams [2]stream
 	links   map[*link]bool
 	refuse  bool
-	inject  func(command []string) string
 	dials   int
 	closed  bool
 }
@@ -82,7 +81,7 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 func (p *Proxy) Target() string { return p.target }
 
 // Delay makes all bytes in the direction arrive later by so long. Bytes that are sent together also
-// arrive together. Injected replies come as late as those of the server. On each connection 64
+// arrive together. On each connection 64
 // reads can be on their way in a direction; the next one waits, which slows down many small writes.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.change(d, func(s *stream) { s.delay = by })
@@ -120,20 +119,6 @@ func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 	cut := make(chan struct{})
 	p.change(d, func(s *stream) { s.cutting, s.left, s.cut = n >= 0, n, cut })
 	return cut
-}
-
-// Inject answers commands in the server's place. If reply returns a text, the client gets exactly
-// these bytes in the reply's turn, and the server does not see the command. They must be one whole
-// reply in RESP, such as "-OOM no memory\r\n". An empty text passes the command on. Many goroutines
-// call reply. Its command holds the name, as the client wrote it, and the arguments. After CLIENT
-// REPLY OFF or SKIP an injected reply may never come. Behind a SUBSCRIBE, or another command of its family, the
-// connection is left alone: reply is not called. Commands that are answered do not pass, so
-// Stall, Throttle and CutAfter to the server do not concern them. Inject, also with a nil reply,
-// which ends it, takes effect on connections that are made afterwards.
-func (p *Proxy) Inject(reply func(command []string) string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.inject = reply
 }
 
 // Refuse makes the proxy hang up on new connections, or stop doing so.
@@ -204,7 +189,7 @@ func (p *Proxy) accept() {
 func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	p.dials++
-	refuse, inject := p.refuse || p.closed, p.inject
+	refuse := p.refuse || p.closed
 	p.mu.Unlock()
 	if refuse {
 		resetConn(client)
@@ -223,7 +208,7 @@ func (p *Proxy) serve(client net.Conn) {
 	if closed {
 		l.reset()
 	}
-	l.run(inject)
+	l.run()
 	p.mu.Lock()
 	delete(p.links, l)
 	p.mu.Unlock()

@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // echoServer sends back what it gets.
@@ -163,85 +160,4 @@ func TestProxyClosesWhileItDials(t *testing.T) {
 	defer c.Close()
 	<-began
 	require.NoError(t, p.Close())
-}
-
-// A talk is a connection to an emulated server, through a proxy that answers one command itself.
-type talk struct {
-	t    *testing.T
-	conn net.Conn
-	in   *bufio.Reader
-}
-
-// talkThrough starts a talk, in which the proxy answers the command with the reply.
-func talkThrough(t *testing.T, command, reply string) (*Emulated, *talk) {
-	e := StartEmulated(t, 1)
-	p := StartProxy(t, e.Addrs()[0])
-	p.Inject(func(c []string) string {
-		if strings.Join(c, " ") == command {
-			return reply
-		}
-		return ""
-	})
-	c, err := net.Dial("tcp", p.Addr())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-	return e, &talk{t, c, bufio.NewReader(c)}
-}
-
-// say sends commands in one write.
-func (k *talk) say(commands ...string) {
-	k.t.Helper()
-	var request []byte
-	for _, command := range commands {
-		words := strings.Fields(command)
-		request = resp.AppendCommand(request, words[0], words[1:]...)
-	}
-	_, err := k.conn.Write(request)
-	require.NoError(k.t, err)
-}
-
-// hears returns the next reply or message.
-func (k *talk) hears() string {
-	k.t.Helper()
-	raw, err := readReply(k.in, nil)
-	require.NoError(k.t, err)
-	return string(raw)
-}
-
-func TestProxyInjects(t *testing.T) {
-	_, k := talkThrough(t, "GET mine", "$-5\r\n")
-	k.say("SET mine v", "GET mine", "MGET mine")
-	got := make([]byte, len("+OK\r\n$-5\r\n*1\r\n$1\r\nv\r\n"))
-	_, err := io.ReadFull(k.in, got)
-	require.NoError(t, err)
-	require.Equal(t, "+OK\r\n$-5\r\n*1\r\n$1\r\nv\r\n", string(got))
-}
-
-// TestProxyInjectsUntilSubscribed: behind a SUBSCRIBE a proxy that answers commands passes on what the server
-// sends, and its end.
-func TestProxyInjectsUntilSubscribed(t *testing.T) {
-	e, k := talkThrough(t, "PING", "+MINE\r\n")
-	k.say("PING", "SUBSCRIBE x y")
-	require.Equal(t, "+MINE\r\n", k.hears())
-	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n", k.hears())
-	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\ny\r\n:2\r\n", k.hears())
-	e.Nodes()[0].Publish("y", "hello")
-	require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\ny\r\n$5\r\nhello\r\n", k.hears())
-	k.say("PING")
-	require.Equal(t, "*2\r\n$4\r\npong\r\n$0\r\n\r\n", k.hears())
-	e.Nodes()[0].Close()
-	_, err := k.in.ReadByte()
-	require.ErrorIs(t, err, io.EOF)
-}
-
-func TestReadReply(t *testing.T) {
-	for _, text := range []string{
-		"+OK\r\n", ":1\r\n", "-ERR no\r\n", "$-1\r\n", "$0\r\n\r\n", "*-1\r\n", "*2\r\n$1\r\nx\r\n:1\r\n", "*0\r\n",
-		"%1\r\n+k\r\n*1\r\n_\r\n", ">2\r\n+a\r\n+b\r\n", "|1\r\n+k\r\n+v\r\n:5\r\n", "=5\r\ntxt:x\r\n", "#t\r\n",
-	} {
-		got, err := readReply(bufio.NewReader(strings.NewReader(text+"+next\r\n")), nil)
-		require.NoError(t, err, text)
-		require.Equal(t, text, string(got))
-	}
 }

@@ -111,13 +111,10 @@ var waitTests = []waitTest{
 		}
 	}},
 	{"backoff", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
-		p.Inject(func(command []string) string {
-			if command[0] == "INCRBY" {
-				return "-LOADING Redis is loading the dataset in memory\r\n"
-			}
-			return ""
-		})
-		return count(open(t, cluster.Config{RetryWindow: time.Hour}, []string{p.Addr()}))
+		client := open(t, cluster.Config{RetryWindow: time.Hour}, []string{p.Addr()})
+		return func(ctx context.Context) error {
+			return client.Do(ctx, radix.Cmd(nil, "EVAL", "return redis.error_reply('LOADING Redis is loading the dataset in memory')", "0"))
+		}
 	}},
 	{"blocking command", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})

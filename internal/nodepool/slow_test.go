@@ -3,7 +3,6 @@ package nodepool
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -36,25 +35,16 @@ func (s slowly) do(ctx context.Context, args ...string) error {
 	return err
 }
 
-// stuck returns a pool to a server whose replies to GET are held up on their
-// connections until release is called.
+// stuck returns a pool to a server on which some calls of wait are held up on their connections until release is called.
 func stuck(t *testing.T, c Config) (p *Node, release func()) {
 	server := servers.StartServer(t, servers.Options{})
-	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	gate := make(chan struct{})
-	release = sync.OnceFunc(func() { close(gate) })
-	t.Cleanup(release)
-	proxy.Inject(func(command []string) string {
-		if command[0] == "GET" {
-			<-gate
-		}
-		return ""
-	})
-	p, err := New(c, lanes.Dialer{}, proxy.Addr(), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = p.Close() })
-	return p, release
+	p = open(t, c, server)
+	return p, func() {
+		require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), nil, "RPUSH", "k", "1", "2", "3", "4"))
+	}
 }
+
+func (s slowly) wait(ctx context.Context) error { return s.do(ctx, "BLPOP", "k", "0") }
 
 var patient = Options{SuspectAfter: time.Hour, StallTimeout: time.Hour}
 
@@ -68,7 +58,7 @@ func TestSlowLanesAreDialledWhenNeeded(t *testing.T) {
 
 	done := make(chan error, 4)
 	for range cap(done) {
-		go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+		go func() { done <- slowly{p}.wait(ctx) }()
 	}
 	until(t, "the slow batches are on their lanes", func() bool { return p.figures().SlowInFlight == 4 })
 	until(t, "both lanes are there", func() bool { return len(p.figures().SlowLaneInFlight) == 2 })
@@ -92,28 +82,21 @@ func TestLargeBatches(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	taking, gate := make(chan struct{}, 1), make(chan struct{})
-	proxy.Inject(func(command []string) string {
-		if command[0] == "SET" && len(command[2]) >= largeBatch {
-			taking <- struct{}{}
-			<-gate
-		}
-		return ""
-	})
 	p, err := New(Laned{Lanes: 1, Options: patient}, lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", "k", strings.Repeat("x", largeBatch-100))))
 	require.Nil(t, p.figures().SlowLaneInFlight)
+	proxy.Throttle(redistest.ToServer, 10_000) // of each connection
 	done := make(chan error, 1)
 	go func() { done <- p.Do(ctx, radix.Cmd(nil, "SET", "k", strings.Repeat("x", largeBatch))) }()
-	<-taking
+	until(t, "the large batch is on its lane", func() bool { return p.figures().SlowInFlight == 1 })
 	for range 10 {
 		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 	}
 	require.Equal(t, 1, p.figures().SlowInFlight)
-	close(gate)
+	proxy.Throttle(redistest.ToServer, 0)
 	require.NoError(t, <-done)
 }
 
@@ -130,14 +113,14 @@ func TestSlowQueueIsBounded(t *testing.T) {
 			ctx := within(t, 20*time.Second)
 			done := make(chan error, 2)
 			begun := 1
-			go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+			go func() { done <- slowly{p}.wait(ctx) }()
 			until(t, "the lane is full", func() bool { return p.figures().SlowInFlight == 1 })
 			if !options.FailFast {
 				begun++
-				go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+				go func() { done <- slowly{p}.wait(ctx) }()
 				until(t, "the queue is full", func() bool { return p.figures().Waiters == 1 })
 			}
-			err := slowly{p}.do(ctx, "GET", "k")
+			err := slowly{p}.wait(ctx)
 			require.ErrorIs(t, err, redislanes.ErrExhausted)
 			require.ErrorContains(t, err, name+" for slow commands")
 			require.EqualValues(t, 1, p.figures().Exhausted)

@@ -12,14 +12,13 @@ import (
 
 	redislanes "github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit/internal/counter"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A faulty rig has a proxy before its server.
+// A faulty rig has a proxy before its server, which is emulated.
 type faulty struct {
 	*rig
 	proxy  *redistest.Proxy
@@ -29,11 +28,11 @@ type faulty struct {
 func startFaulty(t *testing.T) *faulty {
 	t.Helper()
 	f := new(faulty)
-	server := servers.StartServer(t, servers.Options{})
+	server := redistest.StartEmulated(t, 1)
 	f.proxy = redistest.StartProxy(t, server.Addrs()[0])
-	f.proxy.Inject(func(command []string) string {
+	server.Inject(0, func(cmd string, args []string) string {
 		if reply := f.inject.Load(); reply != nil {
-			return (*reply)(strings.Join(command, " "))
+			return (*reply)(cmd + " " + strings.Join(args, " "))
 		}
 		return ""
 	})
@@ -46,7 +45,7 @@ func startFaulty(t *testing.T) *faulty {
 	return f
 }
 
-// answer has the proxy answer the commands that begin with a text.
+// answer has the server answer the commands that begin with a text.
 func (f *faulty) answer(begin, with string) {
 	reply := func(command string) string {
 		if strings.HasPrefix(command, begin) {
