@@ -3,8 +3,6 @@ package quota
 import (
 	"errors"
 	"io"
-	"slices"
-	"strconv"
 	"time"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
@@ -218,17 +216,6 @@ func (s *Server) subscribe(st *stream, id *pb.BucketId) (*sub, error) {
 
 // nameOf returns a text that no other bucket id has. The order of its keys does not matter.
 func nameOf(id *pb.BucketId) string {
-	keys := make([]string, 0, len(id.GetBucket()))
-	for k := range id.GetBucket() {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	var name []byte
-	for _, k := range keys {
-		for _, text := range []string{k, id.GetBucket()[k]} {
-			name = strconv.AppendInt(name, int64(len(text)), 10)
-			name = append(append(name, ':'), text...)
-		}
-	}
+	name, _ := proto.MarshalOptions{Deterministic: true}.Marshal(id) // an error only for texts that a message cannot have
 	return string(name)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 )
 
-// healthEvery is how often those that watch the health over gRPC are told.
+// healthEvery is how often the health over gRPC is brought up to date.
 const healthEvery = 500 * time.Millisecond
 
 // A Source has the statistics of a client; a *cluster.Client is one.
@@ -80,7 +80,7 @@ func (h *Health) Drain() {
 	h.grpc.Shutdown()
 }
 
-// Run tells those that watch the health over gRPC, until the context ends.
+// Run brings the health over gRPC up to date, until the context ends.
 func (h *Health) Run(ctx context.Context) {
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
@@ -108,18 +108,7 @@ func (h *Health) update() {
 func (h *Health) server(services map[string]grpc.ServiceInfo) grpc_health_v1.HealthServer {
 	h.services = slices.AppendSeq(h.services, maps.Keys(services))
 	h.update()
-	return &healthServer{h.grpc, h}
-}
-
-type healthServer struct {
-	*health.Server
-	health *Health
-}
-
-// Check is part of grpc_health_v1.HealthServer.
-func (s *healthServer) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
-	s.health.update()
-	return s.Server.Check(ctx, req)
+	return h.grpc
 }
 
 // endStreams is a grpc.StreamServerInterceptor. It ends streams when the service stops: a graceful stop

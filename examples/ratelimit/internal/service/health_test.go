@@ -60,10 +60,10 @@ func TestNodeDown(t *testing.T) {
 		return code == http.StatusServiceUnavailable
 	})
 	require.Contains(t, text, e.Addrs()[0])
-	require.Equal(t, notServing, w.health(""))
 	told, err = watch.Recv()
 	require.NoError(t, err)
 	require.Equal(t, notServing, told.GetStatus())
+	require.Equal(t, notServing, w.health(""))
 	code, _, _ = w.get(w.url + "/healthz")
 	require.Equal(t, http.StatusOK, code)
 }
