@@ -25,16 +25,16 @@ var pools = []setting{
 }
 
 // BenchmarkScenario is every scenario over every pool with 100 callers.
-func BenchmarkScenario(b *testing.B) { benchmarkAll(b, sharedTarget(b), manyCallers) }
+func BenchmarkScenario(b *testing.B) { benchmarkAll(b, started(b), manyCallers) }
 
 // BenchmarkSingleCaller is every scenario over every pool with one caller.
-func BenchmarkSingleCaller(b *testing.B) { benchmarkAll(b, sharedTarget(b), 1) }
+func BenchmarkSingleCaller(b *testing.B) { benchmarkAll(b, started(b), 1) }
 
 // BenchmarkTLS is every scenario over every pool with 100 callers, over TLS. It needs
 // a redis-server of its own.
 func BenchmarkTLS(b *testing.B) {
-	started := servers.StartCluster(b, servers.Options{TLS: true})
-	benchmarkAll(b, target{addrs: started.Addrs(), dialer: lanes.Dialer{TLS: started.TLSConfig()}}, manyCallers)
+	c := servers.StartCluster(b, servers.Options{Primaries: 3, TLS: true})
+	benchmarkAll(b, target{addrs: c.Addrs(), dialer: lanes.Dialer{TLS: c.TLSConfig()}}, manyCallers)
 }
 
 func benchmarkAll(b *testing.B, target target, callers int) {
@@ -66,7 +66,7 @@ func BenchmarkLanes(b *testing.B) {
 // inTurns measures the settings one after the other, again and again, so that what the machine
 // does meanwhile meets all of them. benchstat -ignore /turn takes the turns together.
 func inTurns(b *testing.B, key string, settings []setting, turns int, callers []int, trip time.Duration) {
-	target, all := sharedTarget(b).over(b, trip), newKeySet()
+	target, all := started(b).over(b, trip), newKeySet()
 	clients := make([]*cluster.Client, len(settings))
 	for i, s := range settings {
 		clients[i] = newClient(b, target, s.pool)

@@ -41,15 +41,7 @@
 // keys, without I/O. BenchmarkSlot and BenchmarkGroup are in internal/engine,
 // BenchmarkEncode and BenchmarkFrame in internal/resp.
 //
-// # On which cluster
-//
-// If the environment variable REDIS_ADDRS is set (host:port,...; REDIS_USERNAME
-// and REDIS_PASSWORD if need be), on that one, where keys that begin with
-// "bench:" appear and expire within a minute. Otherwise on a cluster of three
-// redis-server processes that the run starts and stops, or, without a
-// redis-server, on an emulated one in the process, whose figures say nothing
-// about Redis. A line "bench: cluster: ..." says which it was; benchstat keeps
-// results apart whose lines differ.
+// Each benchmark starts a cluster of three redis-server processes, and stops it.
 //
 // # Comparing
 //

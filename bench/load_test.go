@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -19,6 +21,19 @@ import (
 	"github.com/redislanes/redislanes/bench/internal/keys"
 	"github.com/redislanes/redislanes/bench/internal/usage"
 )
+
+// A target is the cluster that is measured.
+type target struct {
+	addrs  []string
+	dialer lanes.Dialer
+}
+
+// started returns a cluster of three servers, which stops with the benchmark.
+func started(b *testing.B) target {
+	return target{addrs: servers.StartCluster(b, servers.Options{Primaries: 3}).Addrs()}
+}
+
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 // A scenario is the keys of each request.
 type scenario struct {

@@ -19,7 +19,7 @@ const turns = 20
 // metrics.New() send the same requests in turns, so that both meet the same machine.
 // off-cpu-ns is the CPU time of a request without metrics, and cost-% what metrics add to it.
 func BenchmarkObserved(b *testing.B) {
-	target := sharedTarget(b)
+	target := started(b)
 	all := newKeySet()
 	for _, s := range scenarios {
 		for _, callers := range []int{1, manyCallers} {

@@ -29,7 +29,7 @@ type stages struct {
 // stage by stage. Looking at the clock between them costs some 50 ns each time. With many
 // callers a stage would mostly be others' turns on the processor: profile those.
 func BenchmarkStages(b *testing.B) {
-	client := newClient(b, sharedTarget(b), pool.Laned{})
+	client := newClient(b, started(b), pool.Laned{})
 	for _, keys := range []int{2, 10} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { benchmarkStages(b, client, keys) })
 	}
