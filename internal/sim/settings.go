@@ -58,7 +58,7 @@ func choose(seed uint64) Settings {
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
 	s.Counters.ExpireEveryHit = chance(source(seed, ofHabits, 0), 3)
-	s.Server = oneOf(source(seed, ofDialect, 0), "", "redis-8.10")
+	s.Server = oneOf(source(seed, ofDialect, 0), "", "redis-8.10", "valkey-9")
 	s.chooseLimits(seed)
 	return s
 }

@@ -105,14 +105,14 @@ func (c *Cluster) TTL(key string) (left time.Duration, ok bool) { return c.model
 func (c *Cluster) LostWrites(key string) bool { return c.model.Lost(key) }
 
 // Move moves the key's slot, with all of its keys, to another primary. The two nodes know
-// at once, and the others after the gossip lag. Redis 8.10 holds up writes for 3 ms before. Nothing happens if the node has the slot
+// at once, and the others after the gossip lag. Other servers than Redis 7.0 hold up writes for 3 ms before. Nothing happens if the node has the slot
 // already or is a replica, if one of the two is frozen or isolated, if the slot is being moved, or
 // if the node does not know the slot's owner yet. After a failover or another move, first wait for
 // the gossip lag.
 func (c *Cluster) Move(key string, to *Node) { c.StartMove(key, to)() }
 
 // StartMove begins to move the key's slot, with no key yet, and returns what ends it. In
-// between the owner redirects with ASK for keys that it does not have; Redis 8.10 serves all keys until the end. If one of the two is
+// between the owner redirects with ASK for keys that it does not have; other servers than Redis 7.0 serve all keys until the end. If one of the two is
 // frozen or isolated then, the slot arrives with [Cluster.Heal]. A failover of one of the two ends
 // the move. Where Move does nothing, StartMove does nothing either.
 func (c *Cluster) StartMove(key string, to *Node) (finish func()) {

@@ -33,8 +33,8 @@ type Config struct {
 	// GossipLag is how long nodes take to hear of changes that they have no part in,
 	// 100 ms by default.
 	GossipLag time.Duration
-	// Server says which server's commands and replies the nodes have: "" for Redis 7.0, or "redis-8.10". Its slots
-	// move as that server moves them: one key after the other in 7.0, all at once in 8.10.
+	// Server says which server's commands and replies the nodes have: "" for Redis 7.0, "redis-8.10" or
+	// "valkey-9". Its slots move as that server moves them: one key after the other in 7.0, all at once in the others.
 	Server string
 	// Listen is where the first node listens for TCP connections, for example "127.0.0.1:7000". The other nodes, then the
 	// Sentinels, have the ports behind it. With port 0 all have free ports. Empty: programs use [Cluster.Dial].
@@ -79,7 +79,7 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	switch {
 	case !model.KnowsServer(c.Server):
-		return fmt.Errorf("sim: Config.Server = %q: must be empty or \"redis-8.10\"", c.Server)
+		return fmt.Errorf("sim: Config.Server = %q: must be empty, \"redis-8.10\" or \"valkey-9\"", c.Server)
 	case c.Primaries < 0 || c.Primaries > 100:
 		return fmt.Errorf("sim: Config.Primaries = %d: must be 0 to 100", c.Primaries)
 	case c.Replicas < -1 || c.Replicas > 10:

@@ -103,7 +103,7 @@ func (n *Node) CutSilently() { n.c.net.Vanish("", n.Addr(), 1) }
 //
 //	node.Refuse("incrby", "OOM command not allowed when used memory > 'maxmemory'.", 0)
 //
-// A subcommand has its command and a bar in front of it, as in "client|setname"; "*" stands
+// Texts of Redis are in the words of Config.Server. A subcommand has its command and a bar in front of it, as in "client|setname"; "*" stands
 // for all commands with keys. times is how many commands are refused; 0 means all until the node is
 // healed.
 func (n *Node) Refuse(command, text string, times int) {

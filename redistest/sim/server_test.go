@@ -16,6 +16,7 @@ func TestServers(t *testing.T) {
 	for server, want := range map[string]struct{ increx, limits string }{
 		"":           {"-ERR unknown command 'INCREX'", "SET"},
 		"redis-8.10": {"*2", "INCREX"},
+		"valkey-9":   {"-ERR unknown command 'INCREX'", "SET"},
 	} {
 		t.Run("server "+server, func(t *testing.T) {
 			commands := make(map[string]bool)
@@ -40,24 +41,28 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestMoveAtOnce: Redis 8.10 serves all keys until the slot moves, and holds up writes before that.
+// TestMoveAtOnce: servers but 7.0 serve all keys until the slot moves, and hold up writes before that.
 func TestMoveAtOnce(t *testing.T) {
-	inBubble(t, Config{Replicas: -1, Server: "redis-8.10"}, func(t *testing.T, c *Cluster) {
-		from, to := c.Owner(here), c.Owner(there)
-		p, q, r := dial(t, c, from.Addr()), dial(t, c, from.Addr()), dial(t, c, to.Addr())
-		finish := c.StartMove(here, to)
-		require.Equal(t, ":1", p.say("INCR "+here))
-		require.Equal(t, ":1", p.say("INCR {"+here+"}new"))
-		require.Equal(t, "+OK", r.say("ASKING"))
-		require.Contains(t, r.say("GET "+here), "-MOVED")
-		began := time.Now()
-		go finish()
-		time.Sleep(ms / 10)
-		require.Equal(t, "$1", q.say("GET "+here))
-		require.Contains(t, p.say("INCR "+here), "-MOVED")
-		require.InDelta(t, 3*ms, time.Since(began), float64(ms))
-		require.Equal(t, ":2", r.say("INCR "+here))
-		c.Move(here, from)
-		require.Same(t, from, c.Owner(here))
-	})
+	for _, server := range []string{"redis-8.10", "valkey-9"} {
+		inBubble(t, Config{Replicas: -1, Server: server}, moveAtOnce)
+	}
+}
+
+func moveAtOnce(t *testing.T, c *Cluster) {
+	from, to := c.Owner(here), c.Owner(there)
+	p, q, r := dial(t, c, from.Addr()), dial(t, c, from.Addr()), dial(t, c, to.Addr())
+	finish := c.StartMove(here, to)
+	require.Equal(t, ":1", p.say("INCR "+here))
+	require.Equal(t, ":1", p.say("INCR {"+here+"}new"))
+	require.Equal(t, "+OK", r.say("ASKING"))
+	require.Contains(t, r.say("GET "+here), "-MOVED")
+	began := time.Now()
+	go finish()
+	time.Sleep(ms / 10)
+	require.Equal(t, "$1", q.say("GET "+here))
+	require.Contains(t, p.say("INCR "+here), "-MOVED")
+	require.InDelta(t, 3*ms, time.Since(began), float64(ms))
+	require.Equal(t, ":2", r.say("INCR "+here))
+	c.Move(here, from)
+	require.Same(t, from, c.Owner(here))
 }

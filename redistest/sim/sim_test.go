@@ -298,7 +298,7 @@ func healed(t *testing.T, c *Cluster) {
 
 func TestConfig(t *testing.T) {
 	for text, c := range map[string]Config{
-		`sim: Config.Server = "redis-9": must be empty or "redis-8.10"`:                                   {Server: "redis-9"},
+		`sim: Config.Server = "redis-9": must be empty, "redis-8.10" or "valkey-9"`:                       {Server: "redis-9"},
 		"sim: Config.Primaries = -1: must be 0 to 100":                                                    {Primaries: -1},
 		"sim: Config.Primaries = 101: must be 0 to 100":                                                   {Primaries: 101},
 		"sim: Config.Primaries = 2: must be 0 or 1 with Sentinels":                                        {Sentinels: 1, Primaries: 2},

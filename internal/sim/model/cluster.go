@@ -12,7 +12,7 @@ import (
 // Options say what a cluster is made of.
 type Options struct {
 	Seed      uint64 // of the nodes' IDs
-	Server    string // whose replies they give: "" for Redis 7.0, or "redis-8.10"
+	Server    string // whose replies they give: "" for Redis 7.0, "redis-8.10" or "valkey-9"
 	Primaries int    // 3 by default
 	Replicas  int    // of each primary
 	// Addr names the nodes, primaries first; 10.0.0.1:6379 and so on by default.

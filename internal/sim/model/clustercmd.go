@@ -123,6 +123,9 @@ func (c *call) nodes() string {
 
 // open tells of the slots that are on their way key by key, in order.
 func (n *Node) open() (all []string) {
+	if n.source != nil && n.c.dialect.valkey { // which has told its replicas
+		return n.source.open()
+	}
 	for _, slot := range slices.Sorted(maps.Keys(n.migrating)) {
 		if to := n.leaving(slot); to != nil {
 			all = append(all, fmt.Sprintf("[%d->-%s]", slot, to.id))

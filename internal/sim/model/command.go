@@ -120,7 +120,7 @@ func (n *Node) unknown(args [][]byte) string {
 		return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), strings.ToUpper(cString(args[0])))
 	}
 	name := cString(args[0])
-	if len(args) == 1 && n.c.dialect.newer {
+	if len(args) == 1 && n.c.dialect.newer && !n.c.dialect.valkey {
 		return fmt.Sprintf("ERR unknown command '%.128s'", name)
 	}
 	var said strings.Builder

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -149,7 +150,7 @@ func (c *call) greet() {
 	}
 	c.array(1)
 	c.mapOf(4)
-	c.each("name", c.dialect.module, "ver", 1, "path", "", "args")
+	c.each("name", c.dialect.module, "ver", 1, "path", c.dialect.path, "args")
 	c.array(0)
 }
 
@@ -258,7 +259,7 @@ func info(c *call) {
 		mode, enabled = "standalone", 0
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", c.dialect.version, mode, len(n.sessions))
+	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", cmp.Or(c.dialect.info, c.dialect.version), mode, len(n.sessions))
 	fmt.Fprintf(&b, "# Replication\r\nrole:%s\r\n\r\n# Cluster\r\ncluster_enabled:%d\r\n", role, enabled)
 	c.text(b.String())
 }

@@ -1,13 +1,9 @@
 package model
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -95,31 +91,4 @@ func TestWhatNodesTell(t *testing.T) {
 
 	c.Unassign(0, 10)
 	require.Contains(t, do(s, "CLUSTER SLOTS"), "*4\r\n:11\r\n:5460\r\n")
-}
-
-// A client that sends much and reads nothing holds up nobody, itself neither, as
-// at a server that buffers replies.
-func TestReplyTheClientDoesNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ran := 0
-		c := New(Options{Primaries: 1, Executed: func(Execution) { ran++ }})
-		client, conn := net.Pipe()
-		go c.Serve(c.Nodes()[0])(conn)
-		value := strings.Repeat("x", 2*largeWrite)
-		require.Equal(t, "+OK\r\n", do(c.Nodes()[0].NewSession(nil), "SET k "+value))
-		for range 10 {
-			_, err := client.Write([]byte("GET k\r\n"))
-			require.NoError(t, err)
-		}
-		synctest.Wait()
-		require.Equal(t, 11, ran)
-		want := fmt.Sprintf("$%d\r\n%s\r\n", len(value), value)
-		for range 10 {
-			got := make([]byte, len(want))
-			_, err := io.ReadFull(client, got)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal([]byte(want), got))
-		}
-		client.Close()
-	})
 }

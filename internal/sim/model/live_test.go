@@ -96,7 +96,7 @@ func TestFidelity(t *testing.T) {
 }
 
 // versions are what the servers of dialects say of themselves.
-var versions = map[string]string{"Redis server v=7.0.": "", "Redis server v=8.10.": "redis-8.10"}
+var versions = map[string]string{"Redis server v=7.0.": "", "Redis server v=8.10.": "redis-8.10", "Valkey server v=9.": "valkey-9"}
 
 // eachServer runs the test with each server that the model knows, and its name among dialects.
 func eachServer(t *testing.T, test func(t *testing.T, server, binary string)) {

@@ -304,8 +304,13 @@ func (s *stage) migrationAtOnce(t *testing.T) {
 	s = s.in(t)
 	s.play("0 GET {a9}k\n1 GET {a9}k\n1b. BLPOP {a9}l 0\n1c MULTI\n1c GET {a9}k\n1c INCR {a9}k\n1d WATCH {a9}k\n1d MULTI\n1d GET {a9}k")
 	slot := strconv.Itoa(int(s.slots[1]))
-	s.twin.do(0, "CLUSTER", "MIGRATION", "IMPORT", slot, slot)
-	s.until(1, "", "cluster_slot_migration_active_tasks:0")
+	if s.model.dialect.valkey {
+		s.twin.do(1, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", s.real.Nodes()[0].ID())
+	} else {
+		s.twin.do(0, "CLUSTER", "MIGRATION", "IMPORT", slot, slot)
+	}
+	moved := func() bool { return s.real.Nodes()[0].Do(s.ctx, nil, "GET", "{a9}k") == nil }
+	require.Eventually(t, moved, 10*time.Second, time.Millisecond)
 	_, finish := s.model.Move([]uint16{s.slots[1]}, s.model.Nodes()[0])
 	finish()
 	s.play(`

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,10 @@ var luaScripts = []string{
 	"return redis.call('MGET', KEYS[1], KEYS[2])",
 }
 
+// notCompared are words of scripts for which the model is as 7.0. Behind a script that wants keys of another node, Valkey
+// refuses what later ones do.
+var notCompared = map[string]string{"redis-8.10": "os. 12345678901234567890", "valkey-9": "os. 12345678901234567890 elsewhere {a9}b"}
+
 // TestFidelityOfLua compares scripts, with their errors.
 func TestFidelityOfLua(t *testing.T) {
 	eachServer(t, func(t *testing.T, server, binary string) {
@@ -64,8 +69,8 @@ func TestFidelityOfLua(t *testing.T) {
 				p.both(strings.Fields(command)...)
 			}
 			for _, script := range luaScripts {
-				if server != "" && (strings.Contains(script, "os.") || strings.Contains(script, "12345678901234567890")) {
-					continue // where the model is as 7.0
+				if slices.ContainsFunc(strings.Fields(notCompared[server]), func(word string) bool { return strings.Contains(script, word) }) {
+					continue
 				}
 				mine, theirs := p.both("EVAL", script, "2", "{bar}k", "{bar}n")
 				require.Equal(t, theirs, mine, "RESP%s: %s", hello, script)

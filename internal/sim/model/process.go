@@ -123,14 +123,17 @@ var runsWithoutMemory = map[string]bool{"exec": true, "discard": true, "quit": t
 
 // refusal returns why the server refuses the command, or nothing.
 func (s *Session) refusal(cmd *command, args [][]byte) string {
-	n := s.n
-	if text := cmd.refuse(n, args); text != "" {
+	n, text := s.n, cmd.refuse(s.n, args)
+	stranger := n.password != "" && !s.authed && (cmd == nil || !cmd.flags["no_auth"])
+	switch {
+	case stranger && (text == "" || n.c.dialect.valkey):
+		return errNoAuth
+	case text != "":
 		return text
+	case s.multi && cmd.flags["no_multi"]:
+		return "ERR Command '" + cmd.name + "' not allowed inside a transaction"
 	}
 	write := cmd.write || cmd.name == "exec" && s.queues("write")
-	if n.password != "" && !s.authed && !cmd.flags["no_auth"] {
-		return errNoAuth
-	}
 	if cmd.routed() {
 		if text := s.route(cmd, args, write); text != "" {
 			if cmd.name == "exec" {

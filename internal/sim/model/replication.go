@@ -135,7 +135,9 @@ func (n *Node) demote(p *Node, now time.Time) {
 	if n.source == nil {
 		n.c.loseDifferences(n, p)
 	}
-	n.hangUpBlocked()
+	if !n.c.dialect.valkey || n.standalone { // otherwise it redirects them
+		n.hangUpBlocked()
+	}
 	n.source, n.inSync, n.log, n.logBase = p, false, nil, n.logBase+uint64(len(n.log))
 	clear(n.migrating)
 	clear(n.importing)

@@ -10,16 +10,17 @@ type keysFound struct {
 	slot              uint16
 	first             []byte
 	any, several      bool
+	blind             bool // it does not look whether they are there
 	missing, existing int
 }
 
 // route returns the redirection for a command whose keys the node does not serve,
 // or nothing.
 func (s *Session) route(cmd *command, args [][]byte, write bool) string {
-	if s.n.standalone {
+	if s.n.standalone || cmd.name == "exec" && (s.aborted || s.dirty) && s.n.c.dialect.valkey {
 		return ""
 	}
-	var f keysFound
+	f := keysFound{blind: s.n.c.dialect.valkey && s.multi && (cmd.name != "exec" || s.queues("pubsub"))}
 	if cmd.name != "exec" {
 		if text := s.look(&f, cmd, args); text != "" {
 			return text
@@ -75,7 +76,7 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 		case !bytes.Equal(f.first, key):
 			f.several = true
 		}
-		if s.leaving(slot, int(n.view.owner[slot])) == nil && !n.coming(slot) {
+		if f.blind || s.leaving(slot, int(n.view.owner[slot])) == nil && !n.coming(slot) {
 			continue
 		}
 		if e := n.keys[string(key)]; e == nil || e.expired(s.call.ms) {
@@ -90,8 +91,11 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 // leaving returns where the node knows the slot to be on its way to, away from its
 // owner.
 func (s *Session) leaving(slot uint16, owner int) *Node {
-	if owner == s.n.index {
-		return s.n.leaving(slot)
+	switch n := s.n; {
+	case owner == n.index:
+		return n.leaving(slot)
+	case n.c.dialect.valkey && s.readOnly && n.source != nil && owner == n.source.index: // which has told its replicas
+		return n.source.leaving(slot)
 	}
 	return nil
 }

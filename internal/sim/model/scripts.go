@@ -83,7 +83,10 @@ func (c *call) runScript(id string) {
 	from, i := len(c.b), c.s.c.interpreted()
 	line := i.run(&inner, i.compile(c.n.scripts[id]), c.args[3:3+n], c.args[3+n:])
 	if c.b[from] == '-' && !inner.returned {
-		c.b = append(c.b[:len(c.b)-2], " script: "+id+", on @user_script:"+line+"."...)
+		if id += ", "; c.dialect.valkey {
+			id = ""
+		}
+		c.b = append(c.b[:len(c.b)-2], " script: "+id+"on @user_script:"+line+"."...)
 		c.b = append(c.b, "\r\n"...)
 	}
 }
@@ -109,6 +112,7 @@ func (c *Cluster) interpreted() *interpreter {
 // redis is redis.call of a script.
 func (c *call) redis(args ...[]byte) {
 	cmd := c.n.lookup(args)
+	away := func() string { return c.s.route(cmd, args, cmd.write) }
 	switch {
 	case cmd == nil:
 		c.err("ERR Unknown Redis command called from script")
@@ -116,15 +120,17 @@ func (c *call) redis(args ...[]byte) {
 		c.err("ERR Wrong number of args calling Redis command from script")
 	case cmd.flags["noscript"]:
 		c.err("ERR This Redis command is not allowed from script")
+	case c.dialect.valkey && away() != "":
+		c.err("ERR Script attempted to access a non local key in a cluster node")
 	case cmd.write && c.n.source != nil:
 		c.err(errReadOnly)
 	case cmd.write && c.n.noReplicas:
 		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
 		c.err(errOOM)
-	case c.dialect.newer && c.s.route(cmd, args, cmd.write) == errCrossSlot:
+	case c.dialect.newer && away() == errCrossSlot:
 		c.errorf("ERR Command '%s' in script attempted to access keys that don't hash to the same slot", cmd.name)
-	case c.s.route(cmd, args, cmd.write) != "":
+	case away() != "":
 		c.err("ERR Script attempted to access a non local key in a cluster node")
 	default:
 		c.cmd, c.args = cmd, args

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"math"
@@ -57,7 +58,7 @@ func zadd(c *call) {
 	given := make([]float64, len(pairs)/2)
 	for i := range given {
 		var ok bool
-		if given[i], ok = parseFloat(pairs[2*i]); !ok {
+		if given[i], ok = parseFloat(pairs[2*i]); !ok || c.dialect.valkey && bytes.ContainsAny(pairs[2*i], "xX") {
 			c.err(errNotFloat)
 			return
 		}
