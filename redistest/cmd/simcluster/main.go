@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&config.Primaries, "primaries", 3, "how many `primaries`")
 	flags.IntVar(&config.Replicas, "replicas", 1, "how many `replicas` of each primary")
 	flags.Uint64Var(&config.Seed, "seed", 1, "`seed` of node IDs")
+	flags.StringVar(&config.Server, "server", "", "replies of this `server`: redis-8.10 or valkey-9; empty: Redis 7.0")
 	host := flags.String("host", "127.0.0.1", "IPv4 `address` of all nodes")
 	port := flags.Uint("port", 7000, "`port` of the first node; the others have those behind it. 0: free ports")
 	httpAddr := flags.String("http", "127.0.0.1:7080", "`address` of the HTTP interface")
