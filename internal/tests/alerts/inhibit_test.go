@@ -3,7 +3,6 @@ package alerts
 import (
 	"bytes"
 	"encoding/json"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -101,22 +100,21 @@ func startAlertmanager(t *testing.T) string {
 	require.NoError(t, err)
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(folder+"/alertmanager.yml", text, 0o600))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	log, err := os.Create(folder + "/log")
 	require.NoError(t, err)
-	addr := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	defer log.Close()
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+folder+"/alertmanager.yml", "--storage.path="+folder,
-		"--web.listen-address="+addr, "--cluster.listen-address=")
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
+		"--web.listen-address=127.0.0.1:0", "--cluster.listen-address=")
+	cmd.Stdout, cmd.Stderr = log, log
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Wait() }) // t's context has ended it by then
-	url := "http://" + addr
+	var said []byte
+	listening := regexp.MustCompile(`"?Listening on"? address=(127\.0\.0\.1:\d+)`)
 	require.Eventually(t, func() bool {
-		reply, err := http.Get(url + "/-/ready")
-		return err == nil && reply.Body.Close() == nil && reply.StatusCode == http.StatusOK
-	}, 30*time.Second, 50*time.Millisecond)
-	return url
+		said, err = os.ReadFile(log.Name())
+		return err == nil && listening.Match(said)
+	}, 30*time.Second, 50*time.Millisecond, "%s", &said)
+	return "http://" + string(listening.FindSubmatch(said)[1])
 }
 
 func post(t *testing.T, url string, fire []labels) {

@@ -166,10 +166,6 @@ func (b *Bucket) Wants(now time.Time) int64 {
 // Empty reports whether the bucket has no clients and nothing is in force.
 func (b *Bucket) Empty() bool { return len(b.clients) == 0 }
 
-// Clients returns how many clients there are, with those that have gone while their assignments
-// are in force.
-func (b *Bucket) Clients() int { return len(b.clients) }
-
 // span is how long the tokens of an assignment count after it was sent.
 func (b *Bucket) span() time.Duration { return b.s.Window + b.s.Delivery }
 
