@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redislanes/redislanes"
@@ -159,15 +157,6 @@ var (
 // quantile is a guess.
 var durationBuckets = []float64{
 	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 20e-3, 25e-3, 50e-3, 80e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10,
-}
-
-// histogram returns the options of a histogram with classic and with native
-// buckets. When there are too many native ones, they start again, at most once an hour.
-func (m metric) histogram() prometheus.HistogramOpts {
-	return prometheus.HistogramOpts{
-		Name: prefix + m.name, Help: m.help, Buckets: durationBuckets,
-		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
-	}
 }
 
 func (m metric) counter() prometheus.CounterOpts {

@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,42 +16,38 @@ import (
 // histograms are what requests took, what each node took to answer, and how long
 // requests waited for connections.
 type histograms struct {
-	requests *prometheus.HistogramVec
-	waits    *prometheus.HistogramVec
-	nodes    *prometheus.HistogramVec // what trips to them took
-	commands *prometheus.CounterVec
-	trips    prometheus.Counter
-
-	// What a request adds to, looked up once.
-	took              map[string]prometheus.Observer // by outcome
-	succeeded, failed prometheus.Counter
+	requests          map[string]*recorder // by outcome
+	commands          *prometheus.CounterVec
+	succeeded, failed prometheus.Counter // of commands
+	trips             prometheus.Counter
 
 	pools sync.Map // *series by *redislanes.PoolInfo
 
-	mu   sync.Mutex         // guards what follows, and the making and deleting of waits and nodes
-	open map[waitLabels]int // how many pools have these labels
+	mu    sync.Mutex // guards what follows
+	nodes map[poolValues]*series
 }
 
-// waitLabels are the values of poolLabels.
-type waitLabels [3]string
+// poolValues are the values of poolLabels.
+type poolValues [3]string
 
-// series is what one pool adds to. Its labels are looked up once.
+// series is what the pools with the same labels add to.
 type series struct {
-	waits, trips prometheus.Observer
-	labels       waitLabels
+	waits, trips *recorder
+	labels       poolValues
+	pools        int // how many there are; guarded by histograms.mu
 }
+
+// The outcomes of requests. All are exported from the first scrape on: a rate needs a value to start from.
+var outcomes = []string{"ok", "error", "not_sent", "unknown"}
 
 func newHistograms() *histograms {
-	h := &histograms{open: make(map[waitLabels]int), took: make(map[string]prometheus.Observer)}
-	h.requests = prometheus.NewHistogramVec(requestMetric.histogram(), requestMetric.labels)
-	h.waits = prometheus.NewHistogramVec(waitMetric.histogram(), waitMetric.labels)
-	h.nodes = prometheus.NewHistogramVec(tripTimeMetric.histogram(), tripTimeMetric.labels)
-	h.commands = prometheus.NewCounterVec(commandsMetric.counter(), commandsMetric.labels)
-	h.trips = prometheus.NewCounter(tripsMetric.counter())
-	for _, outcome := range []string{"ok", "error", "not_sent", "unknown"} { // a rate needs a value to start from
-		h.took[outcome] = h.requests.WithLabelValues(outcome)
+	h := &histograms{requests: make(map[string]*recorder), nodes: make(map[poolValues]*series)}
+	for _, outcome := range outcomes {
+		h.requests[outcome] = newRecorder()
 	}
+	h.commands = prometheus.NewCounterVec(commandsMetric.counter(), commandsMetric.labels)
 	h.succeeded, h.failed = h.commands.WithLabelValues("success"), h.commands.WithLabelValues("error")
+	h.trips = prometheus.NewCounter(tripsMetric.counter())
 	return h
 }
 
@@ -62,11 +60,11 @@ func (h *histograms) trace() *redislanes.Trace {
 // endRequest leaves out requests with a connection to themselves: a command may block
 // for as long as it likes.
 func (h *histograms) endRequest(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
-	took := h.took[r.Outcome]
+	took := h.requests[r.Outcome]
 	if s.Dedicated || took == nil {
 		return
 	}
-	took.Observe(r.Took.Seconds())
+	took.observe(r.Took)
 	add(h.succeeded, r.Commands-r.Failed)
 	add(h.failed, r.Failed)
 	add(h.trips, r.Trips)
@@ -81,13 +79,13 @@ func add(c prometheus.Counter, n int) {
 
 func (h *histograms) endGroup(_ context.Context, s redislanes.GroupStart, g redislanes.GroupInfo) {
 	if of := h.of(s.Pool); of != nil {
-		of.trips.Observe(g.Took.Seconds())
+		of.trips.observe(g.Took)
 	}
 }
 
 func (h *histograms) waited(p *redislanes.PoolInfo, took time.Duration) {
 	if of := h.of(p); of != nil {
-		of.waits.Observe(took.Seconds())
+		of.waits.observe(took)
 	}
 }
 
@@ -99,19 +97,16 @@ func (h *histograms) of(p *redislanes.PoolInfo) *series {
 }
 
 func (h *histograms) poolOpened(p *redislanes.PoolInfo) {
-	labels := waitLabels{strings.ToValidUTF8(p.Addr, "\uFFFD"), p.Role, p.Kind}
+	labels := poolValues{strings.ToValidUTF8(p.Addr, "\uFFFD"), p.Role, p.Kind}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	waits, err := h.waits.GetMetricWithLabelValues(labels[:]...)
-	if err != nil {
-		return
+	of := h.nodes[labels]
+	if of == nil {
+		of = &series{waits: newRecorder(), trips: newRecorder(), labels: labels}
+		h.nodes[labels] = of
 	}
-	trips, err := h.nodes.GetMetricWithLabelValues(labels[:]...)
-	if err != nil {
-		return
-	}
-	h.open[labels]++
-	h.pools.Store(p, &series{waits: waits, trips: trips, labels: labels})
+	of.pools++
+	h.pools.Store(p, of)
 }
 
 // poolClosed ends the series, unless the node has come back meanwhile.
@@ -123,25 +118,37 @@ func (h *histograms) poolClosed(p *redislanes.PoolInfo) {
 	h.pools.Delete(p)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open[of.labels]--; h.open[of.labels] <= 0 {
-		delete(h.open, of.labels)
-		h.waits.DeleteLabelValues(of.labels[:]...)
-		h.nodes.DeleteLabelValues(of.labels[:]...)
+	if of.pools--; of.pools == 0 {
+		delete(h.nodes, of.labels)
 	}
 }
 
+// The descriptions of what recorders keep.
+var (
+	requestDesc = requestMetric.desc()
+	waitDesc    = waitMetric.desc()
+	tripDesc    = tripTimeMetric.desc()
+)
+
 func (h *histograms) describe(ch chan<- *prometheus.Desc) {
-	for _, c := range h.all() {
-		c.Describe(ch)
-	}
+	ch <- requestDesc
+	ch <- waitDesc
+	ch <- tripDesc
+	h.commands.Describe(ch)
+	h.trips.Describe(ch)
 }
 
 func (h *histograms) collect(ch chan<- prometheus.Metric) {
-	for _, c := range h.all() {
-		c.Collect(ch)
+	for outcome, took := range h.requests {
+		ch <- took.metric(requestDesc, outcome)
 	}
-}
-
-func (h *histograms) all() [5]prometheus.Collector {
-	return [...]prometheus.Collector{h.requests, h.waits, h.nodes, h.commands, h.trips}
+	h.commands.Collect(ch)
+	h.trips.Collect(ch)
+	h.mu.Lock()
+	nodes := slices.Collect(maps.Values(h.nodes))
+	h.mu.Unlock()
+	for _, of := range nodes {
+		ch <- of.waits.metric(waitDesc, of.labels[:]...)
+		ch <- of.trips.metric(tripDesc, of.labels[:]...)
+	}
 }
