@@ -1,7 +1,6 @@
 package report
 
 import (
-	"image"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,26 +18,25 @@ const measuring = `<script>addEventListener("load", () => {
 	const boxes = [...document.querySelectorAll("figure svg")].map(svg => {
 		const r = svg.getBoundingClientRect()
 		const texts = [...svg.querySelectorAll("text")].map(t => t.getBoundingClientRect()).filter(t => t.width > 0)
-		return {X: Math.round(r.left), Y: Math.round(r.top), Width: Math.round(r.width), Height: Math.round(r.height), Texts: texts.length,
-			Cut: texts.filter(t => t.left < r.left || t.right > r.right || t.top < r.top || t.bottom > r.bottom).length}
+		return {Texts: texts.length, Cut: texts.filter(t => t.left < r.left || t.right > r.right || t.top < r.top || t.bottom > r.bottom).length}
 	})
 	document.body.dataset.seen = JSON.stringify({Boxes: boxes, Wide: document.documentElement.scrollWidth - innerWidth,
 		Rows: [...document.querySelectorAll("#steps tbody tr")].filter(r => r.getBoundingClientRect().height > 10).length})
 })</script></body>`
 
 type seen struct {
-	Boxes      []struct{ X, Y, Width, Height, Texts, Cut int }
+	Boxes      []struct{ Texts, Cut int }
 	Wide, Rows int
 }
 
 // TestPageInABrowser opens the page on a wide screen and on a phone, in light and in dark: rows and plots have
-// their room, nothing is wider than the window, and the curves can be seen.
+// their room, and nothing is wider than the window.
 func TestPageInABrowser(t *testing.T) {
 	r := New([]flags.Flag{{Name: "target", Value: "ratelimit.shop.svc.cluster.local:8081"}})
 	for i, rate := range []int{10_000, 12_500, 15_000, 17_500} {
 		step := result(rate, int64(i*i)*5_000, time.Millisecond)
 		step.Latency.Reset()
-		for k := range int64(100) { // so far apart that no curve hides another
+		for k := range int64(100) {
 			_ = step.Latency.RecordValue(int64(i+1) * k * k * k * k * 10)
 		}
 		r.Add(rate, step)
@@ -48,34 +46,13 @@ func TestPageInABrowser(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, []byte(page), 0o600))
 	for _, view := range []browser.View{{Name: "ladder-1300", Width: 1300}, {Name: "ladder-400", Width: 400}, {Name: "ladder-400-dark", Width: 400, Dark: true}} {
 		var s seen
-		_, picture := browser.Open(t, "file://"+name, view, &s)
+		browser.Open(t, "file://"+name, view, &s)
 		require.LessOrEqual(t, s.Wide, 0, view.Name)
 		require.Equal(t, 4, s.Rows)
 		require.Len(t, s.Boxes, 3)
-		for i, colors := range [][]int{{0, 2, 3}, {0, 1, 3, 5}, {3}} {
-			b := s.Boxes[i]
-			require.GreaterOrEqual(t, b.Texts, 8)
+		for _, b := range s.Boxes {
+			require.GreaterOrEqual(t, b.Texts, 10)
 			require.Zero(t, b.Cut, "%s: texts that do not fit", view.Name)
-			for _, c := range colors {
-				if view.Width > 1000 { // lines are thin on a phone
-					require.Greater(t, count(picture, image.Rect(b.X, b.Y, b.X+b.Width, b.Y+b.Height), c), 100, "colour %d of plot %d", c, i+1)
-				}
-			}
 		}
 	}
-}
-
-// count returns how many pixels of a box have a colour of the palette, or one so near
-// to it as the edges of lines are.
-func count(picture image.Image, box image.Rectangle, color int) (n int) {
-	near := func(a, b uint32) bool { return max(a, b)-min(a, b) < 30<<8 }
-	r, g, b, _ := palette[color].RGBA()
-	for y := box.Min.Y; y < box.Max.Y; y++ {
-		for x := box.Min.X; x < box.Max.X; x++ {
-			if pr, pg, pb, _ := picture.At(x, y).RGBA(); near(pr, r) && near(pg, g) && near(pb, b) {
-				n++
-			}
-		}
-	}
-	return n
 }
