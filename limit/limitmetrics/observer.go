@@ -89,9 +89,12 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 		if requests[i].Look {
 			continue
 		}
-		rule := requests[i].Settings() // without a name for a mistake, of no limit
+		outcome, rule := d.Outcome(), requests[i].Rule
+		if requests[i].Limit != nil || outcome == "mistaken" {
+			rule = requests[i].Settings() // without a name if the mistake is that there is no limit
+		}
 		of := o.of(rule.Name)
-		of.decisions[decision{d.Outcome(), rule.Shadow}].Inc()
+		of.decisions[decision{outcome, rule.Shadow}].Inc()
 		if d.Warned {
 			of.warned.Inc()
 		}

@@ -1,6 +1,7 @@
 package limitmetrics_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,22 @@ func TestObserver(t *testing.T) {
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	require.Empty(t, problems)
+}
+
+// TestDecidedDoesNotAllocate gates the hot path, for a limit and for a rule that comes with the call.
+func TestDecidedDoesNotAllocate(t *testing.T) {
+	o := limitmetrics.New()
+	rule := limit.Rule{Name: "user", Quota: 100, Window: time.Minute}
+	made, err := rule.New(new(limit.Limiter))
+	require.NoError(t, err)
+	for _, request := range []limit.Request{{Limit: made, Key: "k"}, {Rule: rule, Key: "k"}} {
+		requests, result := []limit.Request{request}, limit.Result{Decision: limit.Decision{Allowed: true, Leased: true}}
+		require.Zero(t, testing.AllocsPerRun(1000, func() { o.Decided(time.Millisecond, requests, result) }))
+	}
+	require.NoError(t, testutil.CollectAndCompare(o, strings.NewReader(`# HELP redislanes_limit_warned_total Decisions about requests with so much of the limit used that its rule warns, by rule.
+# TYPE redislanes_limit_warned_total counter
+redislanes_limit_warned_total{limit="user"} 0
+`), "redislanes_limit_warned_total"))
 }
 
 // TestZeroObserver: registering fails.
