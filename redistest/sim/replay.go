@@ -20,14 +20,19 @@ func (c *Cluster) Replay(faults []Fault) error {
 	return nil
 }
 
+// longest bounds the times of a fault, so that sums do not overflow.
+const longest = 24 * time.Hour
+
 // problem says why the cluster cannot make the fault, or is empty.
 func (c *Cluster) problem(f Fault) string {
 	k := kindOf(f.Kind)
 	switch {
 	case k == nil:
 		return "has no kind of fault: there are " + kindNames()
-	case f.At < 0 || f.For < 0 || f.By < 0 || f.N < 0:
-		return "has a number below 0"
+	case min(f.At, f.For, f.By) < 0 || max(f.At, f.For, f.By) > longest:
+		return fmt.Sprint("has a time that is not 0 to ", longest)
+	case f.N < 0:
+		return "has an N below 0"
 	case k.ofHost() && f.Host == "":
 		return "names no host"
 	case !(k.ofHost() && f.Node == "") && c.node(f.Node) == nil:

@@ -41,8 +41,8 @@ func TestReplayRefuses(t *testing.T) {
 	kinds, nodes := kindNames(), strings.Join(c.Addrs(), ", ")
 	for text, f := range map[string]Fault{
 		`sim: fault 0, {Kind: "kill"}, has no kind of fault: there are ` + kinds:                              {Kind: "kill"},
-		`sim: fault 0, {At: -5, Kind: "Kill"}, has a number below 0`:                                          {Kind: "Kill", At: -5},
-		`sim: fault 0, {Kind: "Move", N: -1}, has a number below 0`:                                           {Kind: "Move", N: -1},
+		`sim: fault 0, {At: -5, Kind: "Kill"}, has a time that is not 0 to 24h0m0s`:                           {Kind: "Kill", At: -5},
+		`sim: fault 0, {Kind: "Move", N: -1}, has an N below 0`:                                               {Kind: "Move", N: -1},
 		`sim: fault 0, {For: 1 * time.Millisecond, Kind: "Host.Cut"}, names no host`:                          {Kind: "Host.Cut", For: ms},
 		`sim: fault 0, {Kind: "Cut", Node: "x", N: 7}, // y names no node of the cluster: there are ` + nodes: {Kind: "Cut", Node: "x", N: 7, What: "y"},
 		`sim: fault 0, {Kind: "Refuse", Node: "10.0.0.1:6379", Text: "a\nb"}, must have one line of text`:     {Kind: "Refuse", Node: c.Addrs()[0], Text: "a\nb"},
