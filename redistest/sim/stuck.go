@@ -40,9 +40,17 @@ func stacks() string {
 
 // watch ends the process if a bubble is stuck. before has how many looks in a row have found the same goroutines stuck.
 func watch(before map[string]int) {
-	now := make(map[string]int)
+	now, all := make(map[string]int), ""
+	var open []string
 	bubbles.Range(func(bubble, _ any) bool {
-		waiting, text := stuck(bubble.(string), stacks())
+		open = append(open, bubble.(string))
+		return true
+	})
+	if len(open) > 0 {
+		all = stacks()
+	}
+	for _, bubble := range open {
+		waiting, text := stuck(bubble, all)
 		if text == "" {
 			bubbles.Delete(bubble)
 		}
@@ -50,8 +58,7 @@ func watch(before map[string]int) {
 			panic("sim: virtual time has stood still for 10 s: a goroutine waits for a mutex, or for something outside of its bubble. Some clients " +
 				"hold a mutex while they wait for the network: see docs/testing.md, Other clients. The bubble's goroutines, those that wait first:\n\n" + text)
 		}
-		return true
-	})
+	}
 	time.AfterFunc(look, func() { watch(now) })
 }
 

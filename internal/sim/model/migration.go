@@ -57,8 +57,8 @@ func (c *Cluster) migrate(slot uint16, to *Node, whole bool) bool {
 	return true
 }
 
-// leaving returns where the slot's keys are to be found that the node has no more, and coming whether it serves some of
-// them: not of slots that move at once.
+// leaving returns the node to which a slot is on its way key by key; nil: to none, or it moves at once. coming reports
+// whether a slot arrives key by key.
 func (n *Node) leaving(slot uint16) *Node {
 	if n.c.whole[slot] {
 		return nil
