@@ -267,7 +267,8 @@ func TestExecuted(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	seen := make(map[string]bool)
 	troubles := func(seed uint64) (all []Fault) {
-		inBubble(t, Config{Seed: seed}, func(t *testing.T, c *Cluster) {
+		server := []string{"", "redis-8.10", "valkey-9"}[seed%3]
+		inBubble(t, Config{Seed: seed, Server: server}, func(t *testing.T, c *Cluster) {
 			c.Host("limiter-1")
 			began := time.Now()
 			all = slices.Concat(c.Trouble(time.Minute), c.Trouble(time.Minute))
