@@ -114,7 +114,7 @@ func TestRunRefuses(t *testing.T) {
 		"x":               `argument "x": there are only flags`,
 		"-primaries 200":  "Config.Primaries = 200: must be 0 to 100",
 		"-server redis-9": `Config.Server = "redis-9": must be`,
-		"-server x":       `Config.Server = "x": must be empty or`,
+		"-server x":       `Config.Server = "x": must be empty, "redis-8.10"`,
 		"-host localhost": `Config.Listen = "localhost:7000": must be an IPv4 address`,
 		"-port 0 -http x": "missing port in address",
 	} {
