@@ -1,4 +1,4 @@
-// Package monitoring has the test of start.sh.
+// Package monitoring has the tests of start.sh and alertmanager.yml.
 package monitoring
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireExportersEnv turns the skipping of TestStartScript for want of a program into a failure,
+// requireExportersEnv turns the skipping of a test for want of a program into a failure,
 // if it is 1.
 const requireExportersEnv = "REDISLANES_REQUIRE_EXPORTERS"
 
