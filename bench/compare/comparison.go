@@ -10,6 +10,8 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A comparison is one use of the command.
@@ -27,7 +29,7 @@ type comparison struct {
 // fails. Whatever it started is stopped when it returns.
 func (c *comparison) run(ctx context.Context) error {
 	c.targets = load.NewTargets()
-	c.targets.Launched = func(what string) { say(c.progress, "starting %s\n", what) }
+	c.targets.Launched = func(what string) { table.Print(c.progress, "starting %s\n", what) }
 	c.report.Machine.Given = c.targets.Given()
 	c.raw.Start(c.file, c.report.Machine)
 	defer func() {
@@ -62,7 +64,7 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 	for round := range r.Rounds {
 		for j, e := range endpoints {
 			s := r.Endpoints[j]
-			say(c.progress, "run %d of %d (%s), round %d of %d: %s, %v left\n", i+1, len(c.file.Runs), r.Name, round+1, r.Rounds, s.Name,
+			table.Print(c.progress, "run %d of %d (%s), round %d of %d: %s, %v left\n", i+1, len(c.file.Runs), r.Name, round+1, r.Rounds, s.Name,
 				c.left.Round(time.Second))
 			c.left -= s.Load.Took()
 			if err := e.WarmUp(ctx); err != nil {

@@ -16,6 +16,8 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/internal/evidence"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // Exit statuses.
@@ -62,7 +64,7 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 		return o.measure(ctx, out, progress)
 	}
 	if err != nil {
-		say(progress, "compare: %v\n", err)
+		table.Print(progress, "compare: %v\n", err)
 		return failed
 	}
 	return ok
@@ -76,7 +78,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		err = fits(file)
 	}
 	if err != nil {
-		say(progress, "compare: %v\n", err)
+		table.Print(progress, "compare: %v\n", err)
 		return misused
 	}
 	c := &comparison{file: file, report: report.New(file), progress: progress, left: file.Took()}
@@ -85,7 +87,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		err = tryPage(o.html)
 	}
 	if err != nil {
-		say(progress, "compare: %v\n", err)
+		table.Print(progress, "compare: %v\n", err)
 		return failed
 	}
 	err = c.run(ctx)
@@ -98,7 +100,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 	}
 	c.report.WriteTable(out)
 	if err := errors.Join(c.raw.End(c.report), o.writePage(c.report, progress), c.stopped); err != nil {
-		say(progress, "compare: %v\n", err)
+		table.Print(progress, "compare: %v\n", err)
 		return failed
 	}
 	switch {
@@ -143,7 +145,7 @@ func (o options) writePage(r *report.Report, w io.Writer) error {
 	if err := errors.Join(page.Write(r, file), file.Close()); err != nil {
 		return fmt.Errorf("-html: %w", err)
 	}
-	say(w, "tables and plots: %s\n", o.html)
+	table.Print(w, "tables and plots: %s\n", o.html)
 	return nil
 }
 
@@ -165,7 +167,7 @@ func parseFlags(args []string, w io.Writer) (o options, err error) {
 		}
 	}
 	if wanted != 1 || o.raw != "" && o.file == "" || f.NArg() > 0 {
-		say(w, "compare: want a file of settings: compare -f settings.yaml; or what was measured: compare -from file.jsonl\n")
+		table.Print(w, "compare: want a file of settings: compare -f settings.yaml; or what was measured: compare -from file.jsonl\n")
 		f.Usage()
 		return o, errors.New("no file")
 	}
@@ -179,6 +181,3 @@ func fits(f *settings.File) error {
 	}
 	return nil
 }
-
-// say prints; what cannot be printed has no better place to be reported.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

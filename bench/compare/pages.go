@@ -10,6 +10,7 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // reports are what raw files say, by their names. Each file is read once.
@@ -62,7 +63,7 @@ func tableOf(r *report.Report, name string) (string, error) {
 // poolFactor is throughput by round trip and grouping, over the size of the pool: medians
 // of the rounds, since a pool is still dialling in the first one where the trip is long.
 func poolFactor(r *report.Report) (string, error) {
-	text := "| round trip added | by | 10 connections | 50 | 100 | 10 → 50 |\n|---|---|---|---|---|---|\n"
+	t := &table.Table{Head: []string{"round trip added", "by", "10 connections", "50", "100", "10 → 50"}, Text: 2}
 	for _, run := range r.Runs {
 		added, err := time.ParseDuration(fmt.Sprint(run.Varied[0].Value))
 		if err != nil {
@@ -82,8 +83,12 @@ func poolFactor(r *report.Report) (string, error) {
 					return "", fmt.Errorf("%s: has no rate of %d connections by %s", run.Name, size, by)
 				}
 			}
-			text += fmt.Sprintf("| %d ms | %s | %.0f | %.0f | %.0f | %.2f |\n", added.Milliseconds(), by, of[0], of[1], of[2], of[1]/of[0])
+			row := []string{fmt.Sprintf("%d ms", added.Milliseconds()), by}
+			for _, rate := range of {
+				row = append(row, fmt.Sprintf("%.0f", rate))
+			}
+			t.Add(append(row, fmt.Sprintf("%.2f", of[1]/of[0]))...)
 		}
 	}
-	return text, nil
+	return t.String(), nil
 }

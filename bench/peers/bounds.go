@@ -32,7 +32,7 @@ func (r *record) bounds() *table.Table {
 				verdict = "**short**"
 			}
 			t.Add(fmt.Sprint(g.callers), overText(g.scenario, tls), g.who, mode, fmt.Sprintf("%.2f", g.threshold), fmt.Sprintf("%.2f", ratio.Median),
-				duration(all), duration(servers), duration(client), duration(max(0, all-servers-client)), fmt.Sprintf("%.2f", most), verdict)
+				table.Nanoseconds(all), table.Nanoseconds(servers), table.Nanoseconds(client), table.Nanoseconds(max(0, all-servers-client)), fmt.Sprintf("%.2f", most), verdict)
 		}
 	}
 	return t

@@ -73,11 +73,11 @@ func (p *peers) all(ctx context.Context) error {
 	if p.large { // what was measured is reported in any case
 		t := newRows()
 		p.addRows(t)
-		say(os.Stdout, "%v\n\n%v", began, t)
+		fmt.Printf("%v\n\n%v", began, t)
 	} else {
 		p.report(os.Stdout)
 	}
-	say(os.Stdout, "%s", p.disturbed())
+	fmt.Printf("%s", p.disturbed())
 	if ctx.Err() != nil {
 		return errors.New("was interrupted: the tables have what was measured until then")
 	}

@@ -13,20 +13,20 @@ import (
 // report prints one table for each number of callers, and the goals.
 func (r *record) report(w io.Writer) {
 	for _, s := range r.starts {
-		say(w, "%v\n", s)
+		table.Print(w, "%v\n", s)
 	}
 	for _, callers := range r.callers {
-		say(w, "\n%d callers, medians of the rounds\n\n%v", callers, r.figures(callers))
+		table.Print(w, "\n%d callers, medians of the rounds\n\n%v", callers, r.figures(callers))
 	}
 	if cuts := r.cutTable().String(); cuts != "" {
-		say(w, "\n%s", cuts)
+		table.Print(w, "\n%s", cuts)
 	}
 	if parts := r.partTable().String(); parts != "" {
-		say(w, "\n%s", parts)
+		table.Print(w, "\n%s", parts)
 	}
 	if len(r.turns) > 0 {
 		goals, text := r.goals()
-		say(w, "\ngoals: ours to theirs\n\n%v\n%s\n", goals, text)
+		table.Print(w, "\ngoals: ours to theirs\n\n%v\n%s\n", goals, text)
 	}
 }
 
@@ -44,7 +44,7 @@ func (r *record) figures(callers int) *table.Table {
 				of := func(f figure) float64 { return f.over(turns).Median }
 				rates := rate.over(turns)
 				t.Add(overText(s, tls), client, fmt.Sprintf("%.0f", rates.Median), fmt.Sprintf("%.0f to %.0f", rates.Low, rates.High),
-					duration(of(p50)), duration(of(p99)), duration(of(p999)), duration(of(cpu)), fmt.Sprintf("%.1f", of(allocs)),
+					table.Nanoseconds(of(p50)), table.Nanoseconds(of(p99)), table.Nanoseconds(of(p999)), table.Nanoseconds(of(cpu)), fmt.Sprintf("%.1f", of(allocs)),
 					fmt.Sprintf("%.3f", of(reads)), fmt.Sprintf("%.3f", of(writes)), fmt.Sprintf("%.3f", of(incrby)))
 			}
 		}

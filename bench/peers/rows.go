@@ -47,8 +47,8 @@ func (r *record) addRows(t *table.Table) {
 					of := func(f figure) float64 { return f.over(turns).Median }
 					rates := rate.over(turns)
 					t.Add(fmt.Sprint(r.starts[0].Primaries), fmt.Sprint(callers), overText(s, tls), fmt.Sprint(turns[0].Keys), client,
-						table.Number(rates.Median), table.Number(rates.Low)+" to "+table.Number(rates.High), duration(of(p50)), duration(of(p99)),
-						duration(of(cpu)), duration(of(cpuPerKey)), fmt.Sprintf("%.1f", of(allocs)), fmt.Sprintf("%.3f", of(megabytes)),
+						table.Number(rates.Median), table.Number(rates.Low)+" to "+table.Number(rates.High), table.Nanoseconds(of(p50)), table.Nanoseconds(of(p99)),
+						table.Nanoseconds(of(cpu)), table.Nanoseconds(of(cpuPerKey)), fmt.Sprintf("%.1f", of(allocs)), fmt.Sprintf("%.3f", of(megabytes)),
 						fmt.Sprintf("%.3f", of(reads)), fmt.Sprintf("%.3f", of(writes)))
 				}
 			}

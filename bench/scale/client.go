@@ -9,6 +9,8 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A carried is what one client carried in one round, beside servers without work.
@@ -49,7 +51,7 @@ func measureClients(ctx context.Context, plan clientPlan, progress io.Writer, ad
 			}
 			defer client.Close()
 			for round := range plan.rounds {
-				say(progress, "%d nodes, %d lanes, round %d of %d\n", shape[0], shape[1], round+1, plan.rounds)
+				table.Print(progress, "%d nodes, %d lanes, round %d of %d\n", shape[0], shape[1], round+1, plan.rounds)
 				if err := plan.round(ctx, client, carried{Nodes: shape[0], Lanes: shape[1], Round: round}, add); err != nil {
 					return err
 				}

@@ -10,6 +10,8 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 
 	"github.com/redislanes/redislanes/bench/internal/usage"
+
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // A large is what a cluster of so many primaries, each with a replica, costs a client.
@@ -50,7 +52,7 @@ func measureLarge(ctx context.Context, plan largePlan, progress io.Writer, add f
 	for _, primaries := range plan.primaries {
 		err := withServers(ctx, primaries, func(addrs []string) error {
 			for round := range plan.rounds {
-				say(progress, "%d primaries, round %d of %d\n", primaries, round+1, plan.rounds)
+				table.Print(progress, "%d primaries, round %d of %d\n", primaries, round+1, plan.rounds)
 				l := large{Primaries: primaries, Round: round}
 				if err := l.measure(ctx, addrs[0], plan.during); err != nil {
 					return err

@@ -104,13 +104,10 @@ func memoryAlone(ctx context.Context, write func(line) error) error {
 
 // report prints all tables.
 func (r *record) report(w io.Writer) {
-	say(w, "%s\n", r.source())
+	table.Print(w, "%s\n", r.source())
 	for _, t := range []*table.Table{r.clientTable(), r.largeTable(), r.footprintTable(), r.fleetTable()} {
 		if len(t.Rows) > 0 {
-			say(w, "\n%v", t)
+			table.Print(w, "\n%v", t)
 		}
 	}
 }
-
-// say prints; what cannot be printed has no better place to be reported.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -41,7 +41,7 @@ func measureFootprints(ctx context.Context, plan footprintPlan, progress io.Writ
 		err := withServers(ctx, primaries, func(addrs []string) error {
 			for round := range plan.rounds {
 				for _, lanes := range plan.lanes {
-					say(progress, "%d primaries, %d lanes, round %d of %d\n", primaries, lanes, round+1, plan.rounds)
+					table.Print(progress, "%d primaries, %d lanes, round %d of %d\n", primaries, lanes, round+1, plan.rounds)
 					f := footprint{Primaries: primaries, Lanes: lanes, Round: round}
 					if err := f.measure(ctx, addrs[0], plan.during); err != nil {
 						return err
@@ -131,11 +131,11 @@ func (r *record) footprintTable() *table.Table {
 				}
 			}
 			idle[lanes] = median(here, func(f footprint) float64 { return float64(f.Idle) })
-			row = append(row, kilobytes(idle[lanes])+", "+
-				kilobytes(median(here, func(f footprint) float64 { return float64(f.Used) })))
+			row = append(row, table.Bytes(idle[lanes])+", "+
+				table.Bytes(median(here, func(f footprint) float64 { return float64(f.Used) })))
 		}
 		least, most := slices.Min(wholeFootprintPlan.lanes), slices.Max(wholeFootprintPlan.lanes)
-		row = append(row, kilobytes((idle[most]-idle[least])/float64(primaries*(most-least))))
+		row = append(row, table.Bytes((idle[most]-idle[least])/float64(primaries*(most-least))))
 		t.Add(row...)
 	}
 	return t

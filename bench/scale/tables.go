@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/pages"
 
@@ -66,7 +65,7 @@ func (r *record) clientTable() *table.Table {
 		}
 		t.Add(
 			fmt.Sprint(at.keys), fmt.Sprintf("%d × %d", at.nodes, at.lanes), fmt.Sprint(at.callers),
-			rates(one), cpus(one), rates(two), cpus(two), spread(ratios), short(median(two, func(c carried) float64 { return float64(c.perRequest(c.LockWait)) })),
+			rates(one), cpus(one), rates(two), cpus(two), spread(ratios), table.Nanoseconds(median(two, func(c carried) float64 { return float64(c.perRequest(c.LockWait)) })),
 		)
 	}
 	return t
@@ -77,7 +76,7 @@ func rates(of []carried) string {
 }
 
 func cpus(of []carried) string {
-	return short(median(of, func(c carried) float64 { return float64(c.perRequest(c.CPU)) }))
+	return table.Nanoseconds(median(of, func(c carried) float64 { return float64(c.perRequest(c.CPU)) }))
 }
 
 func (r *record) largeTable() *table.Table {
@@ -94,20 +93,20 @@ func (r *record) largeTable() *table.Table {
 		of   func(large) float64
 		text func(float64) string
 	}{
-		{"start, with the first map", func(l large) float64 { return float64(l.Start) }, short},
-		{"heap then", func(l large) float64 { return float64(l.StartHeap) }, kilobytes},
-		{"a refresh of the map", func(l large) float64 { return float64(l.Refresh) }, short},
-		{"its CPU", func(l large) float64 { return float64(l.RefreshCPU) }, short},
-		{"what it allocates", func(l large) float64 { return float64(l.Refreshed) }, kilobytes},
-		{"first request of 1,000 keys, which dials", func(l large) float64 { return float64(l.First) }, short},
+		{"start, with the first map", func(l large) float64 { return float64(l.Start) }, table.Nanoseconds},
+		{"heap then", func(l large) float64 { return float64(l.StartHeap) }, table.Bytes},
+		{"a refresh of the map", func(l large) float64 { return float64(l.Refresh) }, table.Nanoseconds},
+		{"its CPU", func(l large) float64 { return float64(l.RefreshCPU) }, table.Nanoseconds},
+		{"what it allocates", func(l large) float64 { return float64(l.Refreshed) }, table.Bytes},
+		{"first request of 1,000 keys, which dials", func(l large) float64 { return float64(l.First) }, table.Nanoseconds},
 		{"connections in the end", func(l large) float64 { return float64(l.Connections) }, number},
-		{"heap with them", func(l large) float64 { return float64(l.Heap) }, kilobytes},
+		{"heap with them", func(l large) float64 { return float64(l.Heap) }, table.Bytes},
 		{"goroutines", func(l large) float64 { return float64(l.Goroutines) }, number},
-		{"1,000 keys, one caller", func(l large) float64 { return float64(l.One.perRequest(l.One.Took)) }, short},
-		{"its CPU", func(l large) float64 { return float64(l.One.perRequest(l.One.CPU)) }, short},
+		{"1,000 keys, one caller", func(l large) float64 { return float64(l.One.perRequest(l.One.Took)) }, table.Nanoseconds},
+		{"its CPU", func(l large) float64 { return float64(l.One.perRequest(l.One.CPU)) }, table.Nanoseconds},
 		{"its allocations", func(l large) float64 { return float64(l.One.Mallocs) / float64(l.One.Requests) }, tenths},
 		{fmt.Sprint("req/s of ", largeCallers, " callers"), func(l large) float64 { return l.Many.rate() }, number},
-		{"CPU of a request", func(l large) float64 { return float64(l.Many.perRequest(l.Many.CPU)) }, short},
+		{"CPU of a request", func(l large) float64 { return float64(l.Many.perRequest(l.Many.CPU)) }, table.Nanoseconds},
 	} {
 		row := []string{f.name}
 		for _, primaries := range wholeLargePlan.primaries {
@@ -123,7 +122,7 @@ func (r *record) fleetTable() *table.Table {
 	for _, f := range r.fleets {
 		t.Add(
 			number(f.Rate*float64(f.Instances)), fmt.Sprint(f.Instances), number(float64(f.Flights)/f.During.Seconds()),
-			tenths(float64(f.Hits)/float64(f.Flights)), fmt.Sprintf("%.0f %%", 100*f.Busy), short(float64(f.P50)), short(float64(f.P99)),
+			tenths(float64(f.Hits)/float64(f.Flights)), fmt.Sprintf("%.0f %%", 100*f.Busy), table.Nanoseconds(float64(f.P50)), table.Nanoseconds(float64(f.P99)),
 		)
 	}
 	return t
@@ -146,21 +145,3 @@ func spread(values []float64) string {
 
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }
 func tenths(v float64) string { return fmt.Sprintf("%.1f", v) }
-
-func kilobytes(v float64) string {
-	if v < 1e6 {
-		return fmt.Sprintf("%.0f KB", v/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", v/1e6)
-}
-
-// short is nanoseconds with about three digits.
-func short(ns float64) string {
-	d := time.Duration(ns)
-	for unit := time.Duration(10); unit <= time.Second; unit *= 10 {
-		if d < 100*unit {
-			return d.Round(unit / 10).String()
-		}
-	}
-	return d.Round(time.Second).String()
-}

@@ -3,6 +3,7 @@ package table
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"time"
@@ -92,3 +93,19 @@ func Number(v float64) string {
 	}
 	return fmt.Sprintf("%.0f", v)
 }
+
+// Bytes writes a size with three digits.
+func Bytes(v float64) string {
+	for _, u := range []struct {
+		from float64
+		name string
+	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}} {
+		if v >= u.from {
+			return fmt.Sprintf("%.3g %s", v/u.from, u.name)
+		}
+	}
+	return fmt.Sprintf("%.0f B", v)
+}
+
+// Print prints; what cannot be printed has no better place to be reported.
+func Print(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -23,6 +23,9 @@ func TestDuration(t *testing.T) {
 	} {
 		require.Equal(t, want, Duration(d))
 	}
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1234: "1.23 KB", 5e6: "5 MB", 2.5e9: "2.5 GB"} {
+		require.Equal(t, want, Bytes(v))
+	}
 	require.Equal(t, "12.3", Number(12.34))
 	require.Equal(t, "1234", Number(1234.4))
 }

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/pages"
 
 	"github.com/redislanes/redislanes/bench/chart"
+	"github.com/redislanes/redislanes/bench/internal/table"
 )
 
 // tableOf makes a table of the page: source or rates.
@@ -35,24 +35,16 @@ func (r *row) perDecision() float64 { return float64(r.Commands) / float64(r.Dec
 
 // table has a row for each rate, with leases and without.
 func (r *record) table() string {
-	var b strings.Builder
-	b.WriteString("| hits/s asked for | leases | hits/s made | by leases | commands per decision | P50 | P99 |\n|---|---|---|---|---|---|---|\n")
+	t := table.New("hits/s asked for", "leases", "hits/s made", "by leases", "commands per decision", "P50", "P99")
 	for _, row := range r.rows {
 		leases := "on"
 		if !row.Leases {
 			leases = "off"
 		}
-		fmt.Fprintf(&b, "| %d | %s | %.0f | %.1f %% | %.4f | %v | %v |\n", row.Rate, leases, float64(row.Decisions)/row.Took.Seconds(),
-			100*float64(row.Leased)/float64(row.Decisions), row.perDecision(), short(row.P50), short(row.P99))
+		t.Add(fmt.Sprint(row.Rate), leases, fmt.Sprintf("%.0f", float64(row.Decisions)/row.Took.Seconds()), fmt.Sprintf("%.1f %%", 100*float64(row.Leased)/float64(row.Decisions)),
+			fmt.Sprintf("%.4f", row.perDecision()), table.Duration(row.P50), table.Duration(row.P99))
 	}
-	return b.String()
-}
-
-func short(d time.Duration) time.Duration {
-	if d < 10*time.Microsecond {
-		return d.Round(100 * time.Nanosecond)
-	}
-	return d.Round(time.Microsecond)
+	return t.String()
 }
 
 // picture draws commands per decision, and below them P99, by the rate.

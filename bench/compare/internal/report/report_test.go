@@ -134,12 +134,6 @@ func TestMostlyFailed(t *testing.T) {
 	require.Contains(t, out.String(), "- More than 1 % of the requests failed. The latencies are those of the others, and no measure of how it did: mixed_10keys fixed-3.\n")
 }
 
-func TestBytesText(t *testing.T) {
-	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1234: "1.23 KB", 5e6: "5 MB", 2.5e9: "2.5 GB"} {
-		require.Equal(t, want, bytesText(v))
-	}
-}
-
 // TestWhatWasNotMeasuredIsLeftOut: the second endpoint's turn never came.
 func TestWhatWasNotMeasuredIsLeftOut(t *testing.T) {
 	r := reportOf(t, two, []int{100})

@@ -151,7 +151,7 @@ func (r Resources) cells(bound string) []string {
 	if s == nil {
 		return append(cells, unknown, unknown, unknown, unknown, unknown)
 	}
-	return append(cells, fmt.Sprintf("%.2f", s.Processors), fmt.Sprintf("%.2f", s.Busiest), table.Nanoseconds(s.CPU), bytesText(s.Sent), bytesText(s.Received))
+	return append(cells, fmt.Sprintf("%.2f", s.Processors), fmt.Sprintf("%.2f", s.Busiest), table.Nanoseconds(s.CPU), table.Bytes(s.Sent), table.Bytes(s.Received))
 }
 
 func percent(share float64) string {
@@ -159,17 +159,4 @@ func percent(share float64) string {
 		return "<0.1 %"
 	}
 	return fmt.Sprintf("%.3g %%", share*100)
-}
-
-// bytesText writes a size with three digits.
-func bytesText(v float64) string {
-	for _, u := range []struct {
-		from float64
-		name string
-	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}} {
-		if v >= u.from {
-			return fmt.Sprintf("%.3g %s", v/u.from, u.name)
-		}
-	}
-	return fmt.Sprintf("%.0f B", v)
 }

@@ -16,21 +16,21 @@ import (
 // answer, and what went wrong.
 func (r *Report) WriteTable(w io.Writer) {
 	if r.Question != "" {
-		say(w, "%s\n\n", strings.TrimSpace(r.Question))
+		table.Print(w, "%s\n\n", strings.TrimSpace(r.Question))
 	}
-	say(w, "%s\n\n", r.Source())
-	say(w, "%v", r.figures())
+	table.Print(w, "%s\n\n", r.Source())
+	table.Print(w, "%v", r.figures())
 	for _, s := range r.sections() {
-		say(w, "\n%s:\n\n%v", s.Title, s.Table)
+		table.Print(w, "\n%s:\n\n%v", s.Title, s.Table)
 	}
 	for i, n := range r.Notes() {
 		if i == 0 {
-			say(w, "\n")
+			table.Print(w, "\n")
 		}
-		say(w, "- %s\n", n)
+		table.Print(w, "- %s\n", n)
 	}
 	if end := r.Ending(); end != "" {
-		say(w, "\n%s\n", end)
+		table.Print(w, "\n%s\n", end)
 	}
 }
 
@@ -182,6 +182,3 @@ func (r *Report) each(f func(*Run, *Endpoint, *Phase)) {
 		}
 	}
 }
-
-// say prints; what cannot be printed has no better place to be reported.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }
