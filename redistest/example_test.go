@@ -35,7 +35,7 @@ func ExampleProxy() {
 
 	p := pipeline.New(client)
 	count := func() (int64, error) {
-		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 		defer cancel()
 		p.Reset()
 		hits := p.IncrBy("user:42", 1)

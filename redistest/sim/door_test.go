@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
 )
 
 // byTCP dials as programs in other languages do.
@@ -21,11 +22,11 @@ func (byTCP) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 // TestListen: the nodes announce the addresses at which they listen.
 func TestListen(t *testing.T) {
 	c := Start(t, Config{Primaries: 2, Replicas: -1, Listen: "127.0.0.1:0"})
-	client, err := radix.ClusterConfig{}.New(t.Context(), c.Addrs()[:1])
+	client, err := cluster.Config{}.New(t.Context(), c.Addrs()[:1])
 	require.NoError(t, err)
 	defer client.Close()
 	for _, key := range []string{here, there} {
-		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
+		require.NoError(t, client.Cmd(t.Context(), "INCR", key).Err())
 		value, _ := c.Value(key)
 		require.Equal(t, "1", value)
 	}
