@@ -23,84 +23,83 @@ import (
 var lost = []string{"8312a0f15ebe", "c25cfea7b945"}
 
 // Rewrite makes the program's tables and pictures in the pages of the folder again, and prints
-// which pages changed and what they rest on.
+// which pages changed and how old their raw files are. It refuses a file whose commit is not
+// behind the present one.
 func Rewrite(w io.Writer, folder, program string, tables pages.Make, pictures pages.Draw) error {
-	used := make(sources)
-	changed, err := pages.Rewrite(folder, program, false, used.Dated(tables))
+	ages := make(map[string]string)
+	used := func(files []string) error {
+		for _, file := range files {
+			if ages[file] != "" {
+				continue
+			}
+			m, err := measured(file)
+			if err != nil {
+				return err
+			}
+			age, err := Behind(m.Commit)
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			ages[file] = fmt.Sprintf("measured %s on %s, %s", m.Date.UTC().Format(time.DateOnly), m.Commit, age)
+		}
+		return nil
+	}
+	changed, err := pages.Rewrite(folder, program, false, func(t pages.Table) (string, error) {
+		if err := used(t.Files); err != nil {
+			return "", err
+		}
+		return Dated(tables)(t)
+	})
 	if pictures != nil {
-		drawn, drawErr := pages.Redraw(folder, program, false, pictures)
+		drawn, drawErr := pages.Redraw(folder, program, false, func(t pages.Table) ([]byte, error) {
+			if err := used(t.Files); err != nil {
+				return nil, err
+			}
+			return pictures(t)
+		})
 		changed, err = append(changed, drawn...), errors.Join(err, drawErr)
+	}
+	for _, file := range slices.Sorted(maps.Keys(ages)) {
+		_, _ = fmt.Fprintf(w, "%s: %s\n", file, ages[file])
 	}
 	for _, name := range changed {
 		_, _ = fmt.Fprintln(w, "wrote", name)
 	}
-	return errors.Join(err, used.print(w))
+	return err
+}
+
+// measured returns where a file was measured.
+func measured(file string) (machine.Machine, error) {
+	m, err := rawfile.Of(file)
+	if err == nil && (m.Commit == "" || strings.HasSuffix(m.Commit, "+")) {
+		err = fmt.Errorf("%s: was measured with changes that no commit has: %q", file, m.Commit)
+	}
+	return m, err
 }
 
 // Dated adds to each table when, and on which commit, its files were measured.
-func Dated(tables pages.Make) pages.Make { return make(sources).Dated(tables) }
-
-// sources are where the files of the tables were measured.
-type sources map[string]machine.Machine
-
-// Dated is Dated, which notes the files.
-func (s sources) Dated(tables pages.Make) pages.Make {
+func Dated(tables pages.Make) pages.Make {
 	return func(t pages.Table) (string, error) {
 		text, err := tables(t)
-		if err != nil {
-			return "", err
+		if err != nil || t.Name == "source" { // which says so itself
+			return text, err
 		}
-		note, err := s.note(t.Files)
-		if err != nil {
-			return "", err
-		}
-		if t.Name == "source" { // it says so itself
-			return text, nil
-		}
-		return strings.TrimSpace(text) + "\n\nMeasured " + note + ".\n", nil
-	}
-}
-
-// note is such as "2026-11-24 on 136015f703d5".
-func (s sources) note(files []string) (string, error) {
-	var days, commits []string
-	for _, file := range files {
-		m, known := s[file]
-		if !known {
-			var err error
-			if m, err = rawfile.Of(file); err != nil {
+		var days, commits []string
+		for _, file := range t.Files {
+			m, err := measured(file)
+			if err != nil {
 				return "", err
 			}
-			if m.Commit == "" || strings.HasSuffix(m.Commit, "+") {
-				return "", fmt.Errorf("%s: was measured with changes that no commit has: %q", file, m.Commit)
-			}
-			s[file] = m
+			days, commits = append(days, m.Date.UTC().Format(time.DateOnly)), append(commits, m.Commit)
 		}
-		days, commits = append(days, m.Date.UTC().Format(time.DateOnly)), append(commits, m.Commit)
-	}
-	slices.Sort(days)
-	slices.Sort(commits)
-	days, commits = slices.Compact(days), slices.Compact(commits)
-	text := days[0]
-	if len(days) > 1 {
-		text += " to " + days[len(days)-1]
-	}
-	return text + " on " + strings.Join(commits, ", "), nil
-}
-
-// print says how old each file is, and returns an error if one names a commit that is not
-// behind the present one.
-func (s sources) print(w io.Writer) error {
-	var errs []error
-	for _, file := range slices.Sorted(maps.Keys(s)) {
-		m := s[file]
-		age, err := Behind(m.Commit)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", file, err))
+		slices.Sort(days)
+		slices.Sort(commits)
+		between := days[0]
+		if last := days[len(days)-1]; last != between {
+			between += " to " + last
 		}
-		_, _ = fmt.Fprintf(w, "%s: measured %s on %s, %s\n", file, m.Date.UTC().Format(time.DateOnly), m.Commit, age)
+		return fmt.Sprintf("%s\n\nMeasured %s on %s.\n", strings.TrimSpace(text), between, strings.Join(slices.Compact(commits), ", ")), nil
 	}
-	return errors.Join(errs...)
 }
 
 // Behind says how far a commit is behind the present one. It is an error if it is no ancestor,

@@ -112,3 +112,17 @@ func TestDated(t *testing.T) {
 	_, err = Behind("0123456789ab")
 	require.ErrorContains(t, err, "is no ancestor")
 }
+
+// TestRewriteRefusesALostCommit: the page stays as it is.
+func TestRewriteRefusesALostCommit(t *testing.T) {
+	folder := t.TempDir()
+	const page = "<!-- made by x of raw.jsonl: y -->\n<!-- end -->\n"
+	name := filepath.Join(folder, "page.md")
+	require.NoError(t, os.WriteFile(name, []byte(page), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "raw.jsonl"), []byte(`{"start":{"machine":{"commit":"0123456789ab"}}}`+"\n"), 0o600))
+	err := Rewrite(t.Output(), folder, "x", func(pages.Table) (string, error) { return "| a |", nil }, nil)
+	require.ErrorContains(t, err, "is no ancestor")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, page, string(text))
+}

@@ -6,7 +6,6 @@
 package rawfile
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -97,24 +96,31 @@ func (w *Writer) Close() error {
 }
 
 // Bytes returns what a file holds, uncompressed.
-func Bytes(name string) ([]byte, error) {
+func Bytes(name string) (text []byte, err error) {
+	err = with(name, func(from io.Reader) error {
+		text, err = io.ReadAll(from)
+		return err
+	})
+	return text, err
+}
+
+// with reads a file, uncompressed.
+func with(name string, read func(io.Reader) error) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	if !strings.HasSuffix(name, ".gz") {
-		return io.ReadAll(file)
+	from := io.Reader(file)
+	if strings.HasSuffix(name, ".gz") {
+		if from, err = gzip.NewReader(file); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	zip, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err := read(from); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	text, err := io.ReadAll(zip)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return text, nil
+	return nil
 }
 
 // Sealed reports whether the last line has the hash of all lines before it. It is an error if
@@ -184,19 +190,15 @@ func decode[Line any](text []byte, sealed bool, each func(Line) error) error {
 	return nil
 }
 
-// Of returns where a file was measured.
+// Of returns where a file was measured. It reads the first line only.
 func Of(name string) (machine.Machine, error) {
-	text, err := Bytes(name)
+	var f frame
+	err := with(name, func(from io.Reader) error { return json.NewDecoder(from).Decode(&f) })
+	if err == nil && f.Start == nil {
+		err = fmt.Errorf("%s: has no line of the start", name)
+	}
 	if err != nil {
 		return machine.Machine{}, err
-	}
-	line, err := bufio.NewReader(bytes.NewReader(text)).ReadBytes('\n')
-	var f frame
-	if err == nil {
-		err = json.Unmarshal(line, &f)
-	}
-	if err != nil || f.Start == nil {
-		return machine.Machine{}, fmt.Errorf("%s: has no line of the start", name)
 	}
 	return f.Start.Machine, nil
 }
