@@ -73,7 +73,7 @@ func TestQuick(t *testing.T) {
 	require.Contains(t, r.page, ">Latency by percentile: scenario=shop")
 	for _, row := range []string{
 		"| scenario=mixed_2keys | fixed-10 ", "| scenario=mixed_2keys | laned-4 ",
-		"| scenario=shop        | fixed-10, fast   |", "| scenario=shop        | laned-4, writes  |", "| scenario=shop        | laned-4 ",
+		"| scenario=shop        | fixed-10, fast |", "| scenario=shop        | laned-4, slow  |", "| scenario=shop        | laned-4 ",
 	} {
 		require.Contains(t, r.out, row)
 	}

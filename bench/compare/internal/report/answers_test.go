@@ -105,17 +105,3 @@ func TestFailuresAreNotInTime(t *testing.T) {
 	r := measured(t, "{rate: 1000, sla: 10ms}", func(l settings.Load) *load.Result { return served(l, time.Millisecond, 0.25) })
 	require.InDelta(t, 0.75, *r.Runs[0].Endpoints[0].Phases[0].InTime, 1e-9)
 }
-
-// TestReadsAndWritesApart has rows of their own for them.
-func TestReadsAndWritesApart(t *testing.T) {
-	r := measured(t, "scenario: read_write", func(l settings.Load) *load.Result {
-		result := turn(100)
-		_ = result.Reads.RecordValues(int64(2*time.Millisecond), 50)
-		result.Requests += 50
-		return result
-	})
-	var out bytes.Buffer
-	r.WriteTable(&out)
-	require.Contains(t, out.String(), "| read_write | laned-4, reads  |       50 |")
-	require.Contains(t, out.String(), "| read_write | laned-4, writes |      100 |")
-}

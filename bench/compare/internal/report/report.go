@@ -61,9 +61,6 @@ type Phase struct {
 	Bound         string // what kept it from doing more
 	// Fast and Slow are set where the load has occasional slow requests.
 	Fast, Slow Latency
-	// Reads and Writes are set where the load has both; slow requests are in
-	// neither.
-	Reads, Writes Latency
 
 	InTime  *float64        // share of the requests that were answered as the SLA says
 	Verdict verdict.Verdict // of an open loop
@@ -180,9 +177,6 @@ func (p *Phase) finish(m Machine) {
 	if s.Slow.TotalCount() > 0 {
 		p.Fast, p.Slow = Latency{s.Fast()}, Latency{s.Slow}
 	}
-	if s.Reads.TotalCount() > 0 && s.Writes.TotalCount() > 0 {
-		p.Reads, p.Writes = Latency{s.Reads}, Latency{s.Writes}
-	}
 	p.judge()
 }
 
@@ -194,7 +188,7 @@ type part struct {
 
 // parts are the latencies of kinds of requests, where there are several.
 func (p *Phase) parts() (all []part) {
-	for _, k := range []part{{"fast", p.Fast}, {"reads", p.Reads}, {"writes", p.Writes}, {"slow", p.Slow}} {
+	for _, k := range []part{{"fast", p.Fast}, {"slow", p.Slow}} {
 		if k.latency.Count() > 0 {
 			all = append(all, k)
 		}
