@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/turns"
@@ -77,7 +78,7 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 	l, n, now := b.limiter, 0, time.Now()
 	b.Begin()
 	clear(b.led)
-	b.led = b.led[:0]
+	b.led = slices.Grow(b.led[:0], len(b.hits)) // all zero
 	for i := range b.hits {
 		h := &b.hits[i]
 		if h.last != last {
@@ -90,15 +91,14 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 		}
 		b.Add()
 		if h.batch = b; h.count.join(h, now) {
-			d := b.lead()
+			b.led = b.led[:len(b.led)+1]
+			d := &b.led[len(b.led)-1]
 			d.count, d.one[0], d.asked = h.count, h, now
+			d.hits, d.told = d.one[:], d.only[:0]
 		}
 	}
 	if n == 0 || b.left {
 		return n > 0
-	}
-	for i := range b.led {
-		b.led[i].hits, b.led[i].told = b.led[i].one[:], b.led[i].only[:0]
 	}
 	if len(b.led) > 0 {
 		l.deliver(ctx, b.led)
@@ -113,16 +113,6 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 		b.leave(err, last)
 	}
 	return true
-}
-
-// lead returns a new delivery of the batch.
-func (b *batch) lead() *delivery {
-	if n := len(b.led); n < cap(b.led) {
-		b.led = b.led[:n+1] // it was cleared
-	} else {
-		b.led = append(b.led, delivery{})
-	}
-	return &b.led[len(b.led)-1]
 }
 
 // leave ends the hits that have not ended, since the batch's time has.
