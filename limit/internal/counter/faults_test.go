@@ -161,11 +161,21 @@ func TestEnd(t *testing.T) {
 	require.True(t, take.Applied)
 	require.True(t, take.Known)
 	require.Positive(t, f.ttl("k"))
+}
 
-	f.cmd("DEL", "k")
-	cut := f.proxy.CutAfter(redistest.ToClient, 0)
-	f.take(s, &take)
-	<-cut
+// TestEndAfterACut: the reply that says that the key was lost does not come. The next take gives it an end.
+func TestEndAfterACut(t *testing.T) {
+	t.Parallel()
+	f := startFaulty(t)
+	s := f.without()
+	take := known(fixed("k", 2, 100), 50, 0)
+	for take.Err == nil { // the reply that is cut may be one about the map of the slots
+		f.cmd("DEL", "k")
+		take = known(fixed("k", 2, 100), 50, 0)
+		cut := f.proxy.CutAfter(redistest.ToClient, 0)
+		f.take(s, &take)
+		<-cut
+	}
 	require.ErrorIs(t, take.Err, redislanes.ErrUnknownOutcome)
 	require.False(t, take.Applied)
 	require.False(t, take.Known)
