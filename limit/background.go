@@ -14,15 +14,20 @@ import (
 // delays those of its own keys alone. Their outcome should become known, so they have more time than callers
 // have. then is called for each hit that has ended. The caller is inside.
 func (l *Limiter) background(hits []hit, then func(*hit)) {
-	ofNode := make(map[string][]hit)
-	for i := range hits {
-		node := l.client.Primary(cluster.Slot(hits[i].count.place()))
-		ofNode[node] = append(ofNode[node], hits[i])
-	}
-	for _, some := range ofNode {
+	for _, some := range byNode(l, hits, func(h *hit) *count { return h.count }) {
 		l.inside.Stay()
 		go l.carry(some, then)
 	}
+}
+
+// byNode divides what is about counts by the nodes that have their keys.
+func byNode[T any](l *Limiter, all []T, of func(*T) *count) map[string][]T {
+	ofNode := make(map[string][]T)
+	for i := range all {
+		node := l.client.Primary(cluster.Slot(of(&all[i]).place()))
+		ofNode[node] = append(ofNode[node], all[i])
+	}
+	return ofNode
 }
 
 // carry asks about hits, as a caller that is inside, and leaves.

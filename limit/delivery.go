@@ -255,22 +255,55 @@ func (h *hit) giveHelpBack() {
 	h.tokens = lease.Stretch{}
 }
 
-// next sends the hits that wait on the count, while there are any. The caller is inside.
-func (l *Limiter) next(c *count) {
+// goOn begins the next deliveries of counts, those to each node by themselves.
+func (l *Limiter) goOn(counts []*count) {
+	for _, some := range byNode(l, counts, func(c **count) *count { return *c }) {
+		l.inside.Stay()
+		go l.next(some)
+	}
+}
+
+// next sends the hits that wait on the counts, while there are any: those of all counts in one pipeline. The caller is
+// inside.
+func (l *Limiter) next(counts []*count) {
 	defer l.inside.Leave()
-	var one [1]delivery
-	for d, goesOn := &one[0], true; goesOn; {
-		turns.Gather(c.waits)
-		*d = delivery{hits: d.hits[:0], told: d.told[:0]}
-		by := c.together(d)
-		if by.IsZero() {
+	all := make([]delivery, len(counts))
+	for {
+		turns.Gather(func() (n int) {
+			for _, c := range counts {
+				n += c.waits()
+			}
+			return n
+		})
+		n, by := 0, time.Time{}
+		for _, c := range counts {
+			d := &all[n]
+			*d = delivery{hits: d.hits[:0], told: d.told[:0]}
+			if until := c.together(d); !until.IsZero() {
+				n++
+				if until.After(by) {
+					by = until
+				}
+			}
+		}
+		if n == 0 {
 			return
 		}
 		ctx := l.budgets.Begin(l.life, by)
-		l.deliver(ctx, one[:])
+		l.deliver(ctx, all[:n])
 		l.budgets.End(ctx)
-		goesOn = l.heard(d)
+		counts = l.heardAll(all[:n], counts[:0])
 	}
+}
+
+// heardAll tells the hits of all deliveries, and adds the counts whose next one should begin to goOn.
+func (l *Limiter) heardAll(all []delivery, goOn []*count) []*count {
+	for i := range all {
+		if d := &all[i]; l.heard(d) {
+			goOn = append(goOn, d.count)
+		}
+	}
+	return goOn
 }
 
 // waits returns how many hits wait.

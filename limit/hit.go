@@ -102,11 +102,8 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 	}
 	if len(b.led) > 0 {
 		l.deliver(ctx, b.led)
-		for i := range b.led {
-			if d := &b.led[i]; l.heard(d) {
-				l.inside.Stay()
-				go l.next(d.count)
-			}
+		if on := l.heardAll(b.led, nil); len(on) > 0 {
+			l.goOn(on)
 		}
 	}
 	if err := b.Wait(ctx); err != nil {
