@@ -129,7 +129,7 @@ func (w *world) executed(e model.Execution) {
 		return
 	}
 	switch strings.ToUpper(string(e.Args[0])) {
-	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
+	case "SET", "MSET", "INCRBY", "INCREX", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
 		return
 	}
