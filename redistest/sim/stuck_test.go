@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +21,7 @@ func TestStuck(t *testing.T) {
 			redis := Start(t, Config{})
 			holds := map[string]func() error{
 				"network": func() error { _, err := redis.Dial(t.Context(), "tcp", redis.Addrs()[0]); return err },
-				"work":    func() error { return exec.CommandContext(t.Context(), "sleep", "13").Run() },
+				"work":    func() error { _, err := io.Copy(io.Discard, os.Stdin); return err },
 			}
 			var mu sync.Mutex
 			hold := holds[how]
@@ -44,6 +46,9 @@ func TestStuck(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStuck$", "-test.timeout=1m")
 			cmd.Env = append(os.Environ(), "REDISLANES_STUCK="+how)
+			works, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			time.AfterFunc(13*time.Second, func() { _ = works.Close() })
 			out, err := cmd.CombinedOutput()
 			require.Equal(t, how == "network", err != nil)
 			require.Regexp(t, want, string(out))
