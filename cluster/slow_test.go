@@ -19,8 +19,7 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A held command is one whose replies are held up, with everything behind
-// them on the same connection.
+// held holds up the replies to some commands, with everything behind them on the same connection.
 type held struct {
 	arrived chan string   // the name of each command that is held up
 	release chan struct{} // closed to let all replies go
@@ -65,7 +64,7 @@ func (h *held) wait(t *testing.T) string {
 	}
 }
 
-// slowSetup is a client whose connections hold up commands of these names.
+// slowSetup is a client. Its connections hold up commands of these names.
 func slowSetup(t *testing.T, real *servers.Cluster, c cluster.Config, names ...string) (*cluster.Client, *held) {
 	h := &held{arrived: make(chan string, 1000), release: make(chan struct{})}
 	t.Cleanup(h.let)

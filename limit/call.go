@@ -63,6 +63,11 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool)
 	return right
 }
 
+// lends reports whether leases may decide about the limit. What they have of a bucket is not reserved.
+func (c *call) lends(of *Limit) bool {
+	return of.leases && !(c.parts != nil && of.rule.Algorithm == TokenBucket)
+}
+
 // look finds the count of a request, and denies it if it can never be allowed, or if the server has said
 // lately that it does not fit.
 func (c *call) look(l *Limiter, i int, key string) {

@@ -296,7 +296,7 @@ func (l *Limiter) next(counts []*count) {
 	}
 }
 
-// heardAll tells the hits of all deliveries, and adds the counts whose next one should begin to goOn.
+// heardAll tells the hits of all deliveries. It adds to goOn the counts whose next delivery should begin.
 func (l *Limiter) heardAll(all []delivery, goOn []*count) []*count {
 	for i := range all {
 		if d := &all[i]; l.heard(d) {

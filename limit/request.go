@@ -48,11 +48,6 @@ func (l *Limiter) limitBy(rule Rule) (*Limit, error) {
 	return of, nil
 }
 
-// lends reports whether leases may decide about the limit. What they have of a bucket is not reserved.
-func (c *call) lends(of *Limit) bool {
-	return of.leases && !(c.parts != nil && of.rule.Algorithm == TokenBucket)
-}
-
 func (r *Request) kind() kind {
 	switch {
 	case r.Look:

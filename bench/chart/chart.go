@@ -1,4 +1,4 @@
-// Package chart draws lines for pages, as SVG: panels one below the other and a legend, whose
+// Package chart draws lines for pages, as SVG: panels one below the other, and a legend. Its
 // texts can be read on a phone, in light and in dark. It computes nothing.
 package chart
 

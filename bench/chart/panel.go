@@ -17,7 +17,7 @@ var (
 	grid  = color.Gray{215}
 )
 
-// palette can be told apart by those who do not see all colours.
+// palette has colours that colour-blind readers can tell apart.
 // Source: M. Okabe and K. Ito, "Color Universal Design", 2008.
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {230, 159, 0, 255}, {0, 158, 115, 255}, {213, 94, 0, 255},
@@ -169,7 +169,7 @@ func titleStyle() draw.TextStyle {
 	return s
 }
 
-// newPlot returns a plot with a grid and a labelled axis, whose background is the page's.
+// newPlot returns a plot with a grid and a labelled axis. The page is its background.
 func newPlot(title, x string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil

@@ -77,7 +77,7 @@ func figureOf(kind, program, files, wanted string, tables Make) (string, error) 
 	return v.figure(found)
 }
 
-// takesAll reports a file that is listed, of whose rows none is selected.
+// takesAll reports a listed file if none of its rows is selected.
 func (v value) takesAll(tables Make) error {
 	if len(v.table.Files) < 2 {
 		return nil

@@ -1,5 +1,5 @@
-// Package turns has what callers need whose hits on a key travel together, one delivery at a time: those of
-// pipeline.Counters and of package limit.
+// Package turns is for hits of several callers that travel together, one delivery of a key at a time. Both
+// pipeline.Counters and package limit use it.
 package turns
 
 import (
@@ -30,7 +30,7 @@ func Gather(waiting func() int) {
 	}
 }
 
-// A Latch is a caller that waits until all of its hits have ended that others deliver. It may be used again.
+// A Latch lets a caller wait for its hits that others deliver. The caller may use it again.
 type Latch struct {
 	pending atomic.Int32 // hits that have not ended, and one until the caller waits
 	done    chan struct{}

@@ -12,7 +12,7 @@ import (
 )
 
 // goroutines sends each group of a request in a pipeline and a goroutine of its own, and joins them by a WaitGroup, as
-// programs do whose client has no pipelines over several nodes. The caller itself sends the last group.
+// programs do without pipelines over several nodes. The caller itself sends the last group.
 type goroutines struct {
 	client *cluster.Client
 	bySlot bool

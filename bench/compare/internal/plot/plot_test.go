@@ -68,8 +68,7 @@ func TestFigures(t *testing.T) {
 	require.ErrorContains(t, err, `no figure "other": there are ["run-01-mixed-10keys-percentiles"]`)
 }
 
-// TestFailuresAreDrawn: a pool of which most requests fail does not look like a fast
-// one.
+// TestFailuresAreDrawn: if most requests of a pool fail, it does not look like a fast one.
 func TestFailuresAreDrawn(t *testing.T) {
 	r := measured(t, "vary: {pool: [{kind: fixed, size: 2}, {kind: fixed, size: 9}]}", func(l settings.Load) float64 {
 		if l.Pool.Size == 2 {

@@ -76,7 +76,7 @@ type reader struct {
 	report *report.Report
 }
 
-// Read makes the report of which the lines were written.
+// Read makes the report from the lines of a raw file.
 func Read(name string) (*report.Report, error) {
 	r := &reader{}
 	if err := rawfile.Read(name, r.add); err != nil {

@@ -76,7 +76,7 @@ type variation struct {
 	values []*yaml.Node
 }
 
-// ofClient are the keys whose variation makes endpoints of a run. That of others makes runs.
+// ofClient are keys of the client. Their values make endpoints, beside each other in a run; values of other keys make runs.
 var ofClient = []string{"pool", "group", "fan_out"}
 
 func (d *document) runs() (runs []Run, err error) {

@@ -46,7 +46,7 @@ func TestVerdict(t *testing.T) {
 	require.Equal(t, "the actual rate was 90.0 % of the target, less than 95 %", step(90, 900, 0, 0, 0, "").Why)
 }
 
-// held, broke and late are steps of which the target and the verdict alone matter.
+// held, broke and late are steps. Only their target and verdict matter.
 func held(target int) Step  { return Step{Target: target, Verdict: Good} }
 func broke(target int) Step { return Step{Target: target, Verdict: Breaking} }
 func late(target int) Step  { return Step{Target: target, Verdict: Inconclusive} }
