@@ -7,7 +7,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
+	"github.com/redislanes/redislanes/bench/evidence"
 )
 
 // measured is what both tests below read.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // TestPagesNoticeAnotherFigure changes one figure of a raw file, and one of a page.

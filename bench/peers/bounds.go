@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // bounds is the table of what goals for rates leave to a client. Clients and servers share the

@@ -12,7 +12,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/redistest"
 
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // A cutTurn is what became of one client's commands when the connection that carried

@@ -14,8 +14,8 @@ import (
 
 	"github.com/redislanes/redislanes/internal/servers"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // peers is one run.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
+	"github.com/redislanes/redislanes/bench/evidence"
 )
 
 // TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files. Several

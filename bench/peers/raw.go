@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // A line is one of these kinds, which have a field each.

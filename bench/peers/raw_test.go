@@ -12,7 +12,7 @@ import (
 	"github.com/redislanes/redislanes/internal/machine"
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // writtenRaw is a raw file of two rounds with two clients.

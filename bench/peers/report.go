@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/redislanes/redislanes/bench/internal/stats"
-	"github.com/redislanes/redislanes/bench/internal/table"
 	"github.com/redislanes/redislanes/bench/internal/usage"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // report prints one table for each number of callers, and the goals.

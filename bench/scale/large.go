@@ -11,7 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes/bench/internal/usage"
 
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // A large is what a cluster of so many primaries, each with a replica, costs a client.

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/rawfile"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 func main() {

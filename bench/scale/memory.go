@@ -11,7 +11,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
 
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // A footprint is what a client keeps: when all of its lanes are open and idle, and after a

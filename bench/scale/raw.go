@@ -6,7 +6,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/machine"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // A line is one of these, which have a field each.

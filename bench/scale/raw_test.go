@@ -11,8 +11,8 @@ import (
 	"github.com/redislanes/redislanes/internal/machine"
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // TestMeasureSmall measures everything on a small scale, and makes the tables from the

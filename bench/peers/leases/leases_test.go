@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/internal/servers"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
+	"github.com/redislanes/redislanes/bench/evidence"
 )
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }

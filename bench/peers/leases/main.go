@@ -12,8 +12,8 @@ import (
 
 	"github.com/redislanes/redislanes/internal/servers"
 
-	"github.com/redislanes/redislanes/bench/internal/evidence"
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 func main() {

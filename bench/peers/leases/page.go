@@ -8,7 +8,7 @@ import (
 	"github.com/redislanes/redislanes/internal/pages"
 
 	"github.com/redislanes/redislanes/bench/chart"
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // tableOf makes a table of the page: source or rates.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // A line is one of these kinds.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // judge says how the phase did under an open loop, and which share of the requests

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // Markdown returns a table for a page: one that WriteTable prints, which are figures,

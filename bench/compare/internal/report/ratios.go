@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/bench/internal/stats"
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // A comparable is a figure of which the ratio of two endpoints says something.

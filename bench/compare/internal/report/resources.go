@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
-	"github.com/redislanes/redislanes/bench/internal/table"
 	"github.com/redislanes/redislanes/bench/internal/usage"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // Resources are what a phase used. What is not known is nil.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
-	"github.com/redislanes/redislanes/bench/internal/table"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 // WriteTable prints what a person reads first: one table of all runs, what they

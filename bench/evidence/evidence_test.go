@@ -15,13 +15,13 @@ import (
 
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // rawFiles returns all raw files by their names, without the ending.
 func rawFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../raw/*.jsonl.gz")
+	files, err := filepath.Glob("../raw/*.jsonl.gz")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	all := make(map[string]string)
@@ -34,7 +34,7 @@ func rawFiles(t *testing.T) map[string]string {
 // TestNoRawFileWasEdited: each has the hash of its lines in the last one or, if it is older
 // than that rule, in a list that only shrinks.
 func TestNoRawFileWasEdited(t *testing.T) {
-	list, err := os.ReadFile("../../raw/before-hashes.txt")
+	list, err := os.ReadFile("../raw/before-hashes.txt")
 	require.NoError(t, err)
 	older := make(map[string]string)
 	for line := range strings.Lines(string(list)) {
@@ -77,7 +77,7 @@ func TestCommitsOfRawFiles(t *testing.T) {
 
 // TestEveryRawFileIsUsed: a raw file that no page has a table of is of no use.
 func TestEveryRawFileIsUsed(t *testing.T) {
-	names, err := pages.Of("../..")
+	names, err := pages.Of("..")
 	require.NoError(t, err)
 	var all strings.Builder
 	for _, name := range names {

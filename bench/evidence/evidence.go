@@ -15,7 +15,7 @@ import (
 	"github.com/redislanes/redislanes/internal/machine"
 	"github.com/redislanes/redislanes/internal/pages"
 
-	"github.com/redislanes/redislanes/bench/internal/rawfile"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // lost are commits that the repository does not have, of files that are to be measured again.
