@@ -60,7 +60,7 @@ func BenchmarkLanes(b *testing.B) {
 		{"1", pool.Laned{Lanes: 1}}, {"4-first-fit", pool.Laned{}}, {"4-round-robin", pool.Laned{Strategy: lanes.RoundRobin}},
 		{"4-least-used", pool.Laned{Strategy: lanes.LeastUsed}}, {"4-power-of-two", pool.Laned{Strategy: lanes.PowerOfTwo}},
 		{"4-affinity", pool.Laned{Strategy: lanes.Affinity}},
-	}, 2, []int{8, manyCallers}, time.Millisecond)
+	}, 2, []int{manyCallers}, time.Millisecond)
 }
 
 // inTurns measures the settings one after the other, again and again, so that what the machine

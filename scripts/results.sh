@@ -65,8 +65,8 @@ step parts bin/peers -parts -for 2s -callers 1,4,100,1000 -clients '^(ours|ours-
 step parts-tls bin/peers -parts -tls -for 2s -callers 1,4,100,1000 -clients '^(ours|rueidis|rueidis-100us|go-redis-auto)$'
 step parts-limits bin/peers -parts -limits -for 2s -callers 100 -clients '^(ours-fixed-window|rueidis-two-keys-parallel|redis_rate)$'
 step limits bin/peers -limits -callers 100 ${flags[@]+"${flags[@]}"}
-for file in sizing lanes nine-steps keys shop dashboard pool-size pool-factor adaptive pool-or-no-pool primaries \
-	fanout hash-tags head-of-line head-of-line-full head-of-line-share rising-load; do
+for file in sizing lanes strategies nine-steps keys shop dashboard documents pool-size pool-factor adaptive pool-or-no-pool \
+	primaries fanout hash-tags head-of-line head-of-line-full head-of-line-share slow-lanes rising-load; do
 	step "$file" bin/compare -f "bench/compare/settings/$file.yaml"
 done
 step scale bin/scale

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/pages"
+	"github.com/redislanes/redislanes/sizing"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
@@ -60,34 +62,33 @@ func tableOf(r *report.Report, name string) (string, error) {
 	return r.Markdown(name)
 }
 
-// poolFactor is throughput by round trip and grouping, over the size of the pool: medians
-// of the rounds, since a pool is still dialling in the first one where the trip is long.
+// trips are how many round trips a request of ten keys makes to each of three nodes.
+var trips = map[string]float64{"node": 1, "slot": 10. / 3}
+
+// poolFactor is throughput by round trip and grouping, over the size of the pool: the median of
+// the rounds, and what sizing.ClosedThroughput expects of the round trip that was measured.
 func poolFactor(r *report.Report) (string, error) {
-	t := &table.Table{Head: []string{"round trip added", "by", "10 connections", "50", "100", "10 → 50"}, Text: 2}
+	t := &table.Table{Head: []string{"round trip added", "by", "10 connections", "model", "50", "model", "100", "model", "10 → 50"}, Text: 2}
 	for _, run := range r.Runs {
 		added, err := time.ParseDuration(fmt.Sprint(run.Varied[0].Value))
 		if err != nil {
 			return "", err
 		}
-		rates := make(map[string]float64)
-		for _, e := range run.Endpoints {
-			if e.Phases[0].Failed > 0 {
-				return "", fmt.Errorf("%s %s: requests failed", run.Name, e.Name)
-			}
-			rates[e.Name] = e.Phases[0].Spread().Median
-		}
 		for _, by := range []string{"node", "slot"} {
-			var of [3]float64
-			for i, size := range []int{10, 50, 100} {
-				if of[i] = rates[fmt.Sprintf("by %s fixed-%d", by, size)]; of[i] == 0 {
-					return "", fmt.Errorf("%s: has no rate of %d connections by %s", run.Name, size, by)
-				}
-			}
 			row := []string{fmt.Sprintf("%d ms", added.Milliseconds()), by}
-			for _, rate := range of {
-				row = append(row, fmt.Sprintf("%.0f", rate))
+			var rates []float64
+			for _, size := range []int{10, 50, 100} {
+				name := fmt.Sprintf("by %s fixed-%d", by, size)
+				i := slices.IndexFunc(run.Endpoints, func(e *report.Endpoint) bool { return e.Name == name })
+				if i < 0 || run.Endpoints[i].Phases[0].Failed > 0 {
+					return "", fmt.Errorf("%s %s: was not measured, or requests failed", run.Name, name)
+				}
+				p := run.Endpoints[i].Phases[0]
+				trip := time.Duration(trips[by] * float64(p.Resources.IdleTrip.At(50)))
+				rates = append(rates, p.Spread().Median)
+				row = append(row, fmt.Sprintf("%.0f", p.Spread().Median), fmt.Sprintf("%.0f", sizing.ClosedThroughput(p.Callers, size, trip, 0)))
 			}
-			t.Add(append(row, fmt.Sprintf("%.2f", of[1]/of[0]))...)
+			t.Add(append(row, fmt.Sprintf("%.2f", rates[1]/rates[0]))...)
 		}
 	}
 	return t.String(), nil

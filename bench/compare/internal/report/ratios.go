@@ -23,6 +23,8 @@ var comparables = []comparable{
 	{"P99", func(r Round) float64 { return r.P99 }, table.Nanoseconds},
 	{"fast P50", func(r Round) float64 { return r.FastP50 }, table.Nanoseconds},
 	{"fast P99", func(r Round) float64 { return r.FastP99 }, table.Nanoseconds},
+	{"slow P50", func(r Round) float64 { return r.SlowP50 }, table.Nanoseconds},
+	{"slow P99", func(r Round) float64 { return r.SlowP99 }, table.Nanoseconds},
 	{"CPU/req", func(r Round) float64 { return r.CPU }, table.Nanoseconds},
 }
 

@@ -96,6 +96,8 @@ type Round struct {
 	P99      float64
 	FastP50  float64
 	FastP99  float64
+	SlowP50  float64
+	SlowP99  float64
 	CPU      float64
 	Partial  bool // was cut short, and is left out of the tests
 }
@@ -133,6 +135,7 @@ func (p *Phase) add(r *load.Result) {
 		Requests: r.Requests, Failed: r.Failed(), Rate: r.Rate(), Partial: r.Partial,
 		P50: float64(all.ValueAtQuantile(50)), P99: float64(all.ValueAtQuantile(99)),
 		FastP50: float64(fast.ValueAtQuantile(50)), FastP99: float64(fast.ValueAtQuantile(99)),
+		SlowP50: float64(r.Slow.ValueAtQuantile(50)), SlowP99: float64(r.Slow.ValueAtQuantile(99)),
 		CPU: r.PerRequest(float64(r.CPU)),
 	})
 }
