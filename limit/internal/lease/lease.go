@@ -85,7 +85,7 @@ func (l *Lease) Ask(cost int64, at time.Duration, o Offer) (n int64, wait bool) 
 	if l.asked = late; l.left > 0 {
 		l.asked = early
 	}
-	return want - l.left, float64(l.takes())*float64(l.left) >= 2*float64(Tick)*l.needs()
+	return want - l.left, float64(l.takes())*float64(l.left) >= 2*float64(Tick)*l.spends(o)
 }
 
 // want returns how many hits the lease should have: those of a tick, but only a small share of what remains. Hits that
@@ -97,11 +97,7 @@ func (l *Lease) Ask(cost int64, at time.Duration, o Offer) (n int64, wait bool) 
 //
 // Tokens of a bucket flow away while the lease has them. So a lease of a bucket has as many more.
 func (l *Lease) want(o Offer) int64 {
-	hits, tick, free := l.needs(), float64(l.takes()), float64(o.Free)
-	all := hits
-	if o.Per > 0 {
-		all += tick / o.Per
-	}
+	hits, all, tick, free := l.needs(), l.spends(o), float64(l.takes()), float64(o.Free)
 	fits, lasts := min(all, (free+float64(l.left))/Share), o.Lasts
 	if fits > free/tiny {
 		lasts = max(lasts/8, min(Tick, lasts))
@@ -112,6 +108,14 @@ func (l *Lease) want(o Offer) int64 {
 		return 0
 	}
 	return int64(n)
+}
+
+// spends returns how many hits go in the time of takes: those that calls need, and the tokens that flow away.
+func (l *Lease) spends(o Offer) float64 {
+	if o.Per == 0 {
+		return l.needs()
+	}
+	return l.needs() + float64(l.takes())/o.Per
 }
 
 // Filled adds the hits of a refill.

@@ -308,6 +308,40 @@ func TestRefillsAreFew(t *testing.T) {
 	}
 }
 
+// TestRefillsComeInTime: hits and tokens that flow away leave enough of a lease until its refill comes, also if that
+// waits for others. The tokens of a bucket may flow away faster than they are hit.
+func TestRefillsComeInTime(t *testing.T) {
+	for _, rate := range []float64{30, 100, 1000, 10_000} {
+		for _, per := range []time.Duration{0, 3600, time.Millisecond} {
+			l, r, missed, hits := Lease{}, rand.New(rand.NewPCG(3, 4)), 0, 0
+			var refill Stretch
+			var comes time.Duration
+			for at := time.Duration(0); at < 20*time.Second; at += time.Duration(r.ExpFloat64() / rate * float64(time.Second)) {
+				if refill.N > 0 && comes <= at {
+					l.Filled(refill)
+					refill.N = 0
+				}
+				l.Expire(at)
+				_, ok := l.Take(1)
+				if n, wait := l.Ask(1, at, Offer{Free: 1e9, Lasts: time.Hour, Per: float64(per)}); n > 0 {
+					if comes = at; wait {
+						comes += Tick
+					}
+					refill = Stretch{N: n, Per: float64(per), At: comes, Ends: time.Hour}
+					comes += time.Millisecond
+				}
+				if at > 10*time.Second {
+					hits++
+					if !ok {
+						missed++
+					}
+				}
+			}
+			require.Less(t, float64(missed)/float64(hits), 0.01, "%v hits a second, %v for a token", rate, per)
+		}
+	}
+}
+
 // TestTicksFollowTheRate: a key that is hit rarely has a lease that lasts longer. One that is hit more
 // often has one for a tick only.
 func TestTicksFollowTheRate(t *testing.T) {
