@@ -10,13 +10,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/page"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/evidence"
-
+	"github.com/redislanes/redislanes/bench/internal/child"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
@@ -29,13 +28,7 @@ const (
 )
 
 func main() {
-	if load.IsNetwork() {
-		if err := load.ServeNetwork(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "compare:", err)
-			os.Exit(failed)
-		}
-		return
-	}
+	child.Main()
 	// The second signal ends the process at once; internal/servers' watchdog then stops the servers.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

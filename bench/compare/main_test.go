@@ -15,16 +15,17 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
+	"github.com/redislanes/redislanes/bench/internal/child"
 )
 
 // commandEnv makes the tests' program the command.
 const commandEnv = "REDISLANES_COMPARE_COMMAND"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(commandEnv) != "" || load.IsNetwork() {
+	child.Main()
+	if os.Getenv(commandEnv) != "" {
 		main()
 		return
 	}

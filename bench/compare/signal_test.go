@@ -20,16 +20,16 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 )
 
-// A child is the command in a process of its own.
-type child struct {
+// A running is the command in a process of its own.
+type running struct {
 	cmd         *exec.Cmd
 	out, errors *bufio.Scanner
 	mark        string // in the environment of it and of all that it starts
 }
 
-func start(t *testing.T, args ...string) *child {
+func start(t *testing.T, args ...string) *running {
 	t.Helper()
-	c := &child{cmd: exec.CommandContext(servers.Within(t, time.Minute), os.Args[0], args...)}
+	c := &running{cmd: exec.CommandContext(servers.Within(t, time.Minute), os.Args[0], args...)}
 	c.mark = "REDISLANES_COMPARE_MARK=" + t.TempDir()
 	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS=", c.mark)
 	out, err := c.cmd.StdoutPipe()
@@ -53,7 +53,7 @@ func until(t *testing.T, lines *bufio.Scanner, text string) {
 }
 
 // left returns the processes that have the child's mark.
-func (c *child) left(t *testing.T) (all []string) {
+func (c *running) left(t *testing.T) (all []string) {
 	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestEveryRawFileIsUsed(t *testing.T) {
 	}
 	for name := range rawFiles(t) {
 		used := strings.Contains(all.String(), "raw/"+name+".jsonl")
-		for _, pattern := range []string{"peers-tcp-*", "peers-tls-*", "cuts-*", "growth-primaries-*"} {
+		for _, pattern := range []string{"peers-tcp-*", "peers-tls-*", "cuts-*", "growth-primaries-*", "radix-*"} {
 			matches, err := filepath.Match(pattern, name)
 			require.NoError(t, err)
 			used = used || matches && strings.Contains(all.String(), "raw/"+pattern+".jsonl")

@@ -16,14 +16,41 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
-
-	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
-const ttl = time.Minute
-
-// A request sends INCRBY and EXPIRE for all keys and checks every reply.
+// A request sends INCRBY and EXPIRE for all keys, or GET, and checks every reply.
 type request func(ctx context.Context, keys []string) error
+
+// A counting sends INCRBY key 1 and EXPIRE for each of the keys, and notes what the client says
+// of each INCRBY. It returns an error if one of all commands failed.
+type counting func(ctx context.Context, counts []count) error
+
+// A count is a key, and what became of its INCRBY.
+type count struct {
+	key   string
+	total int64
+	err   error
+}
+
+// checked makes a request of a counting.
+func (c counting) checked() request {
+	var counts []count
+	return func(ctx context.Context, keys []string) error {
+		counts = counts[:0]
+		for _, key := range keys {
+			counts = append(counts, count{key: key})
+		}
+		if err := c(ctx, counts); err != nil {
+			return err
+		}
+		for _, one := range counts {
+			if one.err != nil || one.total < 1 {
+				return fmt.Errorf("total %d: %w", one.total, one.err)
+			}
+		}
+		return nil
+	}
+}
 
 // A target is the cluster that is measured.
 type target struct {
@@ -47,29 +74,35 @@ type client struct {
 	open func(ctx context.Context, t target) (*session, error)
 }
 
-// A session is a client that is connected. counting and reading make a request
-// for one caller, which may keep memory between calls; reading is nil for
-// clients that have no part in the measurement of large replies.
+// A session is a client that is connected. Its functions return requests of one caller, which may
+// keep memory between calls. It has those that the client takes part with.
 type session struct {
-	counting func() request
-	adding   adding         // for all callers
+	counting func(ttl time.Duration) counting
 	reading  func() request // GET of each key, whose values are largeValue bytes
+	deciding func() request // about each key, by a rate limiter
 	close    func()
 }
 
 // clients returns ours first. How each is configured, and why, is in README.md.
 func clients() []client {
 	return []client{
-		ours("ours", pool.Laned{}),
-		ours("ours-fixed-50", pool.Fixed{Size: 50}),
+		ours(oursAlone, pool.Laned{}),
 		ourCounters(counters, true), ourCounters(countersOnce, false),
 		rueidisClient("rueidis", 0), rueidisClient("rueidis-20us", 20*time.Microsecond), rueidisClient("rueidis-100us", 100*time.Microsecond),
-		goRedis(10), goRedis(50), goRedis(100),
-		goRedisAuto("go-redis-auto", false), goRedisAuto("go-redis-auto-duplex", true),
-		radixClient("radix-parallel", 10, true), radixClient("radix-sequential", 10, false),
-		radixClient("radix-50-parallel", 50, true), radixClient("radix-100-parallel", 100, true),
+		goRedis(50), goRedisAuto("go-redis-auto", false), goRedisAuto("go-redis-auto-duplex", true),
+		radixClient(10, true),
 	}
 }
+
+// radixBySize is radix with pools of several sizes, one slot after the other or all at once.
+func radixBySize() (all []client) {
+	for _, size := range radixSizes {
+		all = append(all, radixClient(size, false), radixClient(size, true))
+	}
+	return all
+}
+
+var radixSizes = []int{4, 10, 50, 100}
 
 func ours(name string, kind pool.Config) client {
 	return client{name, func(ctx context.Context, t target) (*session, error) {
@@ -78,12 +111,28 @@ func ours(name string, kind pool.Config) client {
 			return nil, err
 		}
 		return &session{
-			counting: func() request { return (&keys.Counter{Pipeline: pipeline.New(c)}).Count },
+			counting: func(ttl time.Duration) counting { return ourCounting(pipeline.New(c), ttl) },
 			reading:  func() request { return ourReading(pipeline.New(c)) },
-			adding:   ourAdding(c),
 			close:    func() { _ = c.Close() },
 		}, nil
 	}}
+}
+
+func ourCounting(p *pipeline.Pipeline, ttl time.Duration) counting {
+	var totals []pipeline.Reply
+	return func(ctx context.Context, counts []count) error {
+		p.Reset()
+		totals = totals[:0]
+		for _, c := range counts {
+			totals = append(totals, p.IncrBy(c.key, 1))
+			p.Expire(c.key, ttl)
+		}
+		err := p.Do(ctx)
+		for i, total := range totals {
+			counts[i].total, counts[i].err = total.Int()
+		}
+		return err
+	}
 }
 
 func ourReading(p *pipeline.Pipeline) request {
@@ -119,29 +168,24 @@ func ourCounters(name string, everyHit bool) client {
 		}
 		all := pipeline.CountersConfig{ExpireEveryHit: everyHit}.New(c)
 		return &session{
-			counting: func() request { return countersRequest(all) },
-			adding:   countersAdding(all),
+			counting: func(ttl time.Duration) counting { return countersCounting(all, ttl) },
 			close:    func() { _ = all.Close(); _ = c.Close() },
 		}, nil
 	}}
 }
 
-func countersRequest(all *pipeline.Counters) request {
+func countersCounting(all *pipeline.Counters, ttl time.Duration) counting {
 	var hits []pipeline.Hit
-	return func(ctx context.Context, keys []string) error {
+	return func(ctx context.Context, counts []count) error {
 		hits = hits[:0]
-		for _, key := range keys {
-			hits = append(hits, pipeline.Hit{Key: key, By: 1, TTL: ttl})
+		for _, c := range counts {
+			hits = append(hits, pipeline.Hit{Key: c.key, By: 1, TTL: ttl})
 		}
-		if err := all.Hit(ctx, hits); err != nil {
-			return err
+		err := all.Hit(ctx, hits)
+		for i, h := range hits {
+			counts[i].total, counts[i].err = h.Total, h.Err
 		}
-		for _, h := range hits {
-			if h.Total < 1 {
-				return fmt.Errorf("total %d", h.Total)
-			}
-		}
-		return nil
+		return err
 	}
 }
 
@@ -160,27 +204,30 @@ func rueidisClient(name string, flushDelay time.Duration) client {
 			return nil, err
 		}
 		return &session{
-			counting: func() request { return rueidisRequest(c) },
+			counting: func(ttl time.Duration) counting { return rueidisCounting(c, ttl) },
 			reading:  func() request { return rueidisReading(c) },
-			adding:   rueidisAdding(c),
 			close:    c.Close,
 		}, nil
 	}}
 }
 
-func rueidisRequest(c rueidis.Client) request {
-	return func(ctx context.Context, keys []string) error {
-		commands := make(rueidis.Commands, 0, 2*len(keys))
-		for _, key := range keys {
-			commands = append(commands, c.B().Incrby().Key(key).Increment(1).Build(),
-				c.B().Expire().Key(key).Seconds(int64(ttl.Seconds())).Build())
+func rueidisCounting(c rueidis.Client, ttl time.Duration) counting {
+	return func(ctx context.Context, counts []count) (failed error) {
+		commands := make(rueidis.Commands, 0, 2*len(counts))
+		for _, one := range counts {
+			commands = append(commands, c.B().Incrby().Key(one.key).Increment(1).Build(),
+				c.B().Expire().Key(one.key).Seconds(int64(ttl.Seconds())).Build())
 		}
 		for i, r := range c.DoMulti(ctx, commands...) {
-			if n, err := r.AsInt64(); err != nil || i%2 == 0 && n < 1 {
-				return fmt.Errorf("reply %d: %w", n, err)
+			n, err := r.AsInt64()
+			if i%2 == 0 {
+				counts[i/2].total, counts[i/2].err = n, err
+			}
+			if err != nil {
+				failed = err
 			}
 		}
-		return nil
+		return failed
 	}
 }
 
@@ -203,32 +250,27 @@ func goRedis(size int) client {
 	return client{fmt.Sprintf("go-redis-%d", size), func(_ context.Context, t target) (*session, error) {
 		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: t.addrs, TLSConfig: t.tls, Dialer: t.dial, PoolSize: size, PoolTimeout: time.Minute})
 		return &session{
-			counting: func() request { return goRedisRequest(c) },
+			counting: func(ttl time.Duration) counting { return goRedisCounting(c, ttl) },
 			reading:  func() request { return goRedisReading(c) },
-			adding:   goRedisAdding(c),
 			close:    func() { _ = c.Close() },
 		}, nil
 	}}
 }
 
-func goRedisRequest(c *redis.ClusterClient) request {
+func goRedisCounting(c *redis.ClusterClient, ttl time.Duration) counting {
 	var totals []*redis.IntCmd
-	return func(ctx context.Context, keys []string) error {
+	return func(ctx context.Context, counts []count) error {
 		p := c.Pipeline()
 		totals = totals[:0]
-		for _, key := range keys {
-			totals = append(totals, p.IncrBy(ctx, key, 1))
-			p.Expire(ctx, key, ttl)
+		for _, one := range counts {
+			totals = append(totals, p.IncrBy(ctx, one.key, 1))
+			p.Expire(ctx, one.key, ttl)
 		}
-		if _, err := p.Exec(ctx); err != nil {
-			return err
+		_, err := p.Exec(ctx)
+		for i, r := range totals {
+			counts[i].total, counts[i].err = r.Result()
 		}
-		for _, r := range totals {
-			if n, err := r.Result(); err != nil || n < 1 {
-				return fmt.Errorf("total %d: %w", n, err)
-			}
-		}
-		return nil
+		return err
 	}
 }
 
@@ -245,31 +287,28 @@ func goRedisAuto(name string, fullDuplex bool) client {
 			return nil, err
 		}
 		return &session{
-			counting: func() request { return goRedisAutoRequest(auto) },
-			adding:   goRedisAutoAdding(auto),
+			counting: func(ttl time.Duration) counting { return goRedisAutoCounting(auto, ttl) },
 			close:    func() { _ = c.Close() },
 		}, nil
 	}}
 }
 
-func goRedisAutoRequest(auto *redis.AutoPipeliner) request {
+func goRedisAutoCounting(auto *redis.AutoPipeliner, ttl time.Duration) counting {
 	var totals []*redis.IntCmd
 	var set []*redis.BoolCmd
-	return func(ctx context.Context, keys []string) error {
+	return func(ctx context.Context, counts []count) (failed error) {
 		totals, set = totals[:0], set[:0]
-		for _, key := range keys {
-			totals = append(totals, auto.IncrBy(ctx, key, 1))
-			set = append(set, auto.Expire(ctx, key, ttl))
+		for _, c := range counts {
+			totals = append(totals, auto.IncrBy(ctx, c.key, 1))
+			set = append(set, auto.Expire(ctx, c.key, ttl))
 		}
 		for i, r := range totals { // they wait for the replies
-			if n, err := r.Result(); err != nil || n < 1 {
-				return fmt.Errorf("total %d: %w", n, err)
-			}
+			counts[i].total, counts[i].err = r.Result()
 			if _, err := set[i].Result(); err != nil {
-				return err
+				failed = err
 			}
 		}
-		return nil
+		return failed
 	}
 }
 
@@ -292,11 +331,18 @@ func goRedisReading(c *redis.ClusterClient) request {
 	}
 }
 
+func radixName(size int, parallel bool) string {
+	if parallel {
+		return fmt.Sprintf("radix-%d-parallel", size)
+	}
+	return fmt.Sprintf("radix-%d-sequential", size)
+}
+
 // radixClient is radix as rate limiters use it: its Cluster performs a pipeline
 // only within one slot, so there is one for each key, all at once or one after
 // the other.
-func radixClient(name string, size int, parallel bool) client {
-	return client{name, func(ctx context.Context, t target) (*session, error) {
+func radixClient(size int, parallel bool) client {
+	return client{radixName(size, parallel), func(ctx context.Context, t target) (*session, error) {
 		pools := radix.PoolConfig{Size: size}
 		switch {
 		case t.dial != nil:
@@ -308,51 +354,37 @@ func radixClient(name string, size int, parallel bool) client {
 		if err != nil {
 			return nil, err
 		}
-		counting := func() request {
-			return func(ctx context.Context, keys []string) error {
-				if !parallel {
-					for _, key := range keys {
-						if err := radixKey(ctx, c, key); err != nil {
-							return err
-						}
-					}
-					return nil
-				}
-				return radixParallel(ctx, c, keys)
-			}
+		counting := func(ttl time.Duration) counting {
+			return func(ctx context.Context, counts []count) error { return radixCounting(ctx, c, counts, ttl, parallel) }
 		}
-		return &session{counting: counting, adding: radixAdding(c), close: func() { _ = c.Close() }}, nil
+		return &session{counting: counting, close: func() { _ = c.Close() }}, nil
 	}}
 }
 
-func radixParallel(ctx context.Context, c *radix.Cluster, keys []string) error {
-	if len(keys) == 1 {
-		return radixKey(ctx, c, keys[0])
+func radixCounting(ctx context.Context, c *radix.Cluster, counts []count, ttl time.Duration, parallel bool) error {
+	if !parallel || len(counts) == 1 {
+		var failed error
+		for i := range counts {
+			if counts[i].err = failed; failed == nil {
+				failed = counts[i].overRadix(ctx, c, ttl)
+			}
+		}
+		return failed
 	}
-	errs := make([]error, len(keys))
 	var all sync.WaitGroup
-	for i, key := range keys {
-		all.Go(func() { errs[i] = radixKey(ctx, c, key) })
+	for i := range counts {
+		all.Go(func() { _ = counts[i].overRadix(ctx, c, ttl) }) // each has its own error
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-func radixKey(ctx context.Context, c *radix.Cluster, key string) error {
-	var total, set int64
+// overRadix sends a pipeline for the key. Radix has one error for all of its commands.
+func (o *count) overRadix(ctx context.Context, c *radix.Cluster, ttl time.Duration) error {
+	var set int64
 	p := radix.NewPipeline()
-	p.Append(radix.FlatCmd(&total, "INCRBY", key, 1))
-	p.Append(radix.FlatCmd(&set, "EXPIRE", key, int64(ttl.Seconds())))
-	if err := c.Do(ctx, p); err != nil {
-		return err
-	}
-	if total < 1 {
-		return fmt.Errorf("total %d", total)
-	}
-	return nil
+	p.Append(radix.FlatCmd(&o.total, "INCRBY", o.key, 1))
+	p.Append(radix.FlatCmd(&set, "EXPIRE", o.key, int64(ttl.Seconds())))
+	o.err = c.Do(ctx, p)
+	return o.err
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/redislanes/redislanes/bench/table"
 )
 
-// A cutTurn is what became of one client's commands when the connection that carried
+// A cutTurn is what became of one client's INCRBY when the connection that carried
 // them was reset: once at each byte of all that travels in one direction while one
-// caller sends a request of two INCRBY, and at every seventh byte while several do. A
+// caller sends INCRBY and EXPIRE for two keys, and at every seventh byte while several do. A
 // line of a raw file.
 type cutTurn struct {
 	Client    string `json:"client"`
@@ -92,73 +92,73 @@ type sweep struct {
 	direction redistest.Direction
 	step      int
 	turn      cutTurn
-	keys      []string
-	errs      []error // of each key's command
-	add       adding
+	counts    []count
 }
 
-// run cuts at the first byte and so on until a cut comes behind all that
-// travels.
+// run cuts at the first byte and so on until a cut comes behind all that travels.
 func (s *sweep) run(ctx context.Context, c client, t target) error {
-	opened, err := c.open(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer opened.close()
-	s.add = opened.adding
 	for at := 0; at < cutsAtMost; at += s.step {
-		if err := s.ready(ctx); err != nil {
+		cut, err := s.cut(ctx, c, t, at)
+		if err != nil || !cut {
 			return err
 		}
-		cut := s.proxy.CutAfter(s.direction, at)
-		s.requests(ctx, at)
-		select {
-		case <-cut:
-			s.turn.Cuts++
-		default:
-			s.proxy.CutAfter(s.direction, -1)
-			return ctx.Err()
-		}
+		s.turn.Cuts++
 	}
-	s.proxy.CutAfter(s.direction, -1)
 	return fmt.Errorf("requests of %d callers were still cut behind %d bytes", s.turn.Callers, cutsAtMost)
 }
 
-// ready waits until all callers' requests are answered again.
-func (s *sweep) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
+// cut cuts once, and reports whether anything was cut: a cut may come behind all that travels. Its client is new: one whose
+// connections have been cut before waits longer and longer before it dials the next.
+func (s *sweep) cut(ctx context.Context, c client, t target, at int) (cut bool, err error) {
+	opened, err := c.open(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	defer opened.close()
+	var send []counting // one for each caller
 	for range s.turn.Callers {
-		for {
-			err := errors.Join(s.add(ctx, []string{"{ready}"})...)
-			if err == nil {
-				break
-			}
-			select {
-			case <-time.After(time.Millisecond):
-			case <-ctx.Done():
-				return fmt.Errorf("did not recover within %v: %w", readyWithin, err)
-			}
+		send = append(send, opened.counting(cutTTL))
+		if err := ready(ctx, send[len(send)-1]); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	ended := s.proxy.CutAfter(s.direction, at)
+	defer s.proxy.CutAfter(s.direction, -1)
+	s.requests(ctx, send, at)
+	select {
+	case <-ended:
+		return true, nil
+	default:
+		return false, ctx.Err()
+	}
+}
+
+// ready waits until a request is answered.
+func ready(ctx context.Context, send counting) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for ctx.Err() == nil {
+		if err = send(ctx, []count{{key: "{ready}"}}); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("is not ready within %v: %w", readyWithin, err)
 }
 
 // requests lets each caller send one request for keys that nobody has used before.
-func (s *sweep) requests(ctx context.Context, at int) {
-	first := len(s.keys)
+func (s *sweep) requests(ctx context.Context, send []counting, at int) {
+	first := len(s.counts)
 	for i := range s.turn.Callers {
 		for k := range cutKeys {
-			s.keys = append(s.keys, fmt.Sprintf("cut:{%s-%d-%d-%d-%d}:%d", s.turn.Client, s.turn.Callers, s.direction, at, i, k))
+			s.counts = append(s.counts, count{key: fmt.Sprintf("cut:{%s-%d-%d-%d-%d}:%d", s.turn.Client, s.turn.Callers, s.direction, at, i, k)})
 		}
 	}
-	s.errs = append(s.errs, make([]error, len(s.keys)-first)...)
 	ctx, cancel := context.WithTimeout(ctx, cutTimeout)
 	defer cancel()
 	var callers sync.WaitGroup
-	for i := range s.turn.Callers {
+	for i, send := range send {
 		from := first + i*cutKeys
-		callers.Go(func() { copy(s.errs[from:], s.add(ctx, s.keys[from:from+cutKeys])) })
+		callers.Go(func() { _ = send(ctx, s.counts[from:from+cutKeys]) }) // each count has its own error
 	}
 	callers.Wait()
 }
@@ -166,8 +166,8 @@ func (s *sweep) requests(ctx context.Context, at int) {
 // count compares what the client said with the counters.
 func (s *sweep) count(ctx context.Context, value func(context.Context, string) (int, error)) error {
 	t := &s.turn
-	for i, key := range s.keys {
-		n, err := value(ctx, key)
+	for _, c := range s.counts {
+		n, err := value(ctx, c.key)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *sweep) count(ctx context.Context, value func(context.Context, string) (
 		if n > 1 {
 			t.Twice++
 		}
-		if s.errs[i] == nil {
+		if c.err == nil {
 			t.Done++
 			if n == 0 {
 				t.Lost++
@@ -185,7 +185,7 @@ func (s *sweep) count(ctx context.Context, value func(context.Context, string) (
 		t.Failed++
 		if n > 0 {
 			t.Ran++
-			if errors.Is(s.errs[i], redislanes.ErrUnknownOutcome) {
+			if errors.Is(c.err, redislanes.ErrUnknownOutcome) {
 				t.Unknown++
 			}
 		}
@@ -195,10 +195,10 @@ func (s *sweep) count(ctx context.Context, value func(context.Context, string) (
 
 // cutTable is what became of commands, client by client.
 func (r *record) cutTable() *table.Table {
-	t := table.New("client", "callers", "connections cut, by bytes", "commands", "executed twice", "done, not executed", "failed",
+	t := table.New("client", "callers", "cut", "connections cut", "commands", "executed twice", "done, not executed", "failed",
 		"failed, executed", "of these, said to be of unknown outcome")
 	for _, c := range r.cuts {
-		t.Add(c.Client, fmt.Sprint(c.Callers), fmt.Sprintf("%d, %s", c.Cuts, c.Direction), fmt.Sprint(c.Commands), fmt.Sprint(c.Twice),
+		t.Add(c.Client, plural(c.Callers, "caller"), c.Direction, fmt.Sprint(c.Cuts), fmt.Sprint(c.Commands), fmt.Sprint(c.Twice),
 			fmt.Sprint(c.Lost), fmt.Sprint(c.Failed), fmt.Sprint(c.Ran), fmt.Sprint(c.Unknown))
 	}
 	return t

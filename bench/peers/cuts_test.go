@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
@@ -77,11 +78,18 @@ func TestSweepFindsWhatIsWrong(t *testing.T) {
 	}
 	made := func(name string, add func(ctx context.Context, t target, keys []string) error) client {
 		return client{name, func(_ context.Context, t target) (*session, error) {
-			adding := func(ctx context.Context, keys []string) []error {
+			sending := func(ctx context.Context, counts []count) error {
+				var keys []string
+				for _, c := range counts {
+					keys = append(keys, c.key)
+				}
 				err := add(ctx, t, keys)
-				return []error{err, err}[:len(keys)]
+				for i := range counts {
+					counts[i].err = err
+				}
+				return err
 			}
-			return &session{adding: adding, close: func() {}}, nil
+			return &session{counting: func(time.Duration) counting { return sending }, close: func() {}}, nil
 		}}
 	}
 	again := made("again", func(ctx context.Context, t target, keys []string) error {

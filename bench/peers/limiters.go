@@ -36,16 +36,14 @@ const (
 var errDenied = errors.New("a hit was denied")
 
 // limiters returns ours first. Those of others decide about one key in a call; of
-// several, they are asked one after the other or all at once.
+// several, they are asked all at once.
 func limiters() []client {
 	return []client{
 		ourLimiter("ours-fixed-window", limit.Rule{Algorithm: limit.FixedWindow}),
 		ourLimiter("ours-sliding-window", limit.Rule{Algorithm: limit.SlidingWindow}),
 		ourLimiter("ours-token-bucket", limit.Rule{Algorithm: limit.TokenBucket}),
 		ourLimiter("ours-no-lease", limit.Rule{NoLease: true}),
-		{"redis_rate", openRedisRate(false)}, {"redis_rate-parallel", openRedisRate(true)},
-		{"rueidis-two-keys", openScript(twoKeys, false)}, {"rueidis-two-keys-parallel", openScript(twoKeys, true)},
-		{"rueidis-script", openScript(shortScript, false)}, {"rueidis-script-parallel", openScript(shortScript, true)},
+		{"redis_rate", openRedisRate}, {"rueidis-two-keys", openTwoKeys},
 	}
 }
 
@@ -66,7 +64,7 @@ func ourLimiter(name string, rule limit.Rule) client {
 				return nil, err
 			}
 		}
-		counting := func() request {
+		decide := func() request {
 			var requests []limit.Request
 			return func(ctx context.Context, keys []string) error {
 				requests = requests[:0]
@@ -80,23 +78,18 @@ func ourLimiter(name string, rule limit.Rule) client {
 				return r.Err
 			}
 		}
-		return &session{counting: counting, close: func() { _ = l.Close(); _ = c.Close() }}, nil
+		return &session{deciding: decide, close: func() { _ = l.Close(); _ = c.Close() }}, nil
 	}}
 }
 
 // A decision is a call of a limiter that decides about one key.
 type decision func(ctx context.Context, key string) error
 
-// deciding makes requests of decisions about one key each.
-func deciding(decide decision, parallel bool) request {
+// atOnce makes requests of decisions about one key each.
+func atOnce(decide decision) request {
 	return func(ctx context.Context, keys []string) error {
-		if !parallel || len(keys) == 1 {
-			for _, key := range keys {
-				if err := decide(ctx, key); err != nil {
-					return err
-				}
-			}
-			return nil
+		if len(keys) == 1 {
+			return decide(ctx, keys[0])
 		}
 		errs := make([]error, len(keys))
 		var all sync.WaitGroup
@@ -108,50 +101,23 @@ func deciding(decide decision, parallel bool) request {
 	}
 }
 
-func openRedisRate(parallel bool) func(context.Context, target) (*session, error) {
-	return func(_ context.Context, t target) (*session, error) {
-		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: t.addrs, TLSConfig: t.tls, PoolSize: 50, PoolTimeout: time.Minute})
-		l := redis_rate.NewLimiter(c)
-		most := redis_rate.Limit{Rate: manyHits, Burst: manyHits, Period: hitsWindow}
-		decide := func(ctx context.Context, key string) error {
-			r, err := l.Allow(ctx, key, most)
-			if err == nil && r.Allowed != 1 {
-				err = errDenied
-			}
-			return err
+func openRedisRate(_ context.Context, t target) (*session, error) {
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: t.addrs, TLSConfig: t.tls, PoolSize: 50, PoolTimeout: time.Minute})
+	l := redis_rate.NewLimiter(c)
+	most := redis_rate.Limit{Rate: manyHits, Burst: manyHits, Period: hitsWindow}
+	decide := func(ctx context.Context, key string) error {
+		r, err := l.Allow(ctx, key, most)
+		if err == nil && r.Allowed != 1 {
+			err = errDenied
 		}
-		return &session{counting: func() request { return deciding(decide, parallel) }, close: func() { _ = c.Close() }}, nil
+		return err
 	}
+	return &session{deciding: func() request { return atOnce(decide) }, close: func() { _ = c.Close() }}, nil
 }
-
-// A script is a fixed window in Lua, and what it is given for a key.
-type script struct {
-	lua  string
-	keys func(key string) []string
-	args func(now time.Time) []string
-	hits func(reply rueidis.RedisResult) (int64, error)
-}
-
-// shortScript is the least that a fixed window takes: one key, whose time to live the
-// first hit sets. It does not say when the window ends.
-var shortScript = script{
-	lua: `
-local total = redis.call("INCRBY", KEYS[1], ARGV[1])
-if total == tonumber(ARGV[1]) then
-  redis.call("PEXPIRE", KEYS[1], ARGV[2])
-end
-return total`,
-	keys: func(key string) []string { return []string{"window:" + key} },
-	args: func(time.Time) []string { return oneHit },
-	hits: func(reply rueidis.RedisResult) (int64, error) { return reply.AsInt64() },
-}
-
-var oneHit = []string{"1", fmt.Sprint(hitsWindow.Milliseconds())}
 
 // twoKeys does what rueidislimiter does, whose module is not in the module proxy: the
 // window's end has a key of its own, so that each decision says when it ends.
-var twoKeys = script{
-	lua: `
+var twoKeys = rueidis.NewLuaScript(`
 local now, ends = tonumber(ARGV[2]), tonumber(redis.call("GET", KEYS[2]) or 0)
 if ends < now then
   ends = tonumber(ARGV[3])
@@ -159,38 +125,21 @@ if ends < now then
   redis.call("SET", KEYS[2], ends, "PXAT", until_then)
   redis.call("SET", KEYS[1], 0, "PXAT", until_then)
 end
-return {redis.call("INCRBY", KEYS[1], ARGV[1]), ends}`,
-	keys: func(key string) []string {
-		hits := "window:{" + key + "}"
-		return []string{hits, hits + ":ends"}
-	},
-	args: func(now time.Time) []string {
-		return []string{"1", strconv.FormatInt(now.UnixMilli(), 10), strconv.FormatInt(now.Add(hitsWindow).UnixMilli(), 10)}
-	},
-	hits: func(reply rueidis.RedisResult) (int64, error) {
-		hitsAndEnd, err := reply.AsIntSlice()
-		if err != nil || len(hitsAndEnd) != 2 {
-			return 0, err
-		}
-		return hitsAndEnd[0], nil
-	},
-}
+return {redis.call("INCRBY", KEYS[1], ARGV[1]), ends}`)
 
-// openScript decides by one script for each key, over rueidis.
-func openScript(s script, parallel bool) func(context.Context, target) (*session, error) {
-	return func(_ context.Context, t target) (*session, error) {
-		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: t.addrs, TLSConfig: t.tls, DisableCache: true})
-		if err != nil {
-			return nil, err
-		}
-		lua := rueidis.NewLuaScript(s.lua)
-		decide := func(ctx context.Context, key string) error {
-			n, err := s.hits(lua.Exec(ctx, c, s.keys(key), s.args(time.Now())))
-			if err == nil && (n < 1 || n > manyHits) {
-				err = errDenied
-			}
-			return err
-		}
-		return &session{counting: func() request { return deciding(decide, parallel) }, close: c.Close}, nil
+func openTwoKeys(_ context.Context, t target) (*session, error) {
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: t.addrs, TLSConfig: t.tls, DisableCache: true})
+	if err != nil {
+		return nil, err
 	}
+	decide := func(ctx context.Context, key string) error {
+		hits, now := "window:{"+key+"}", time.Now()
+		reply, err := twoKeys.Exec(ctx, c, []string{hits, hits + ":ends"},
+			[]string{"1", strconv.FormatInt(now.UnixMilli(), 10), strconv.FormatInt(now.Add(hitsWindow).UnixMilli(), 10)}).AsIntSlice()
+		if err == nil && (len(reply) != 2 || reply[0] < 1 || reply[0] > manyHits) {
+			err = errDenied
+		}
+		return err
+	}
+	return &session{deciding: func() request { return atOnce(decide) }, close: c.Close}, nil
 }

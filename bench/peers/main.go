@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +16,8 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 
 	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/internal/child"
+	"github.com/redislanes/redislanes/bench/internal/network"
 	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
@@ -24,10 +27,12 @@ type peers struct {
 	*record
 	target
 	servers *servers.Cluster
+	network *network.Network // nil: none
 	out     *rawfile.Writer
 }
 
 func main() {
+	child.Main()
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
@@ -58,7 +63,7 @@ func run() error {
 	if err := p.start(ctx); err != nil {
 		return err
 	}
-	defer p.servers.Close()
+	defer p.stop()
 	return p.all(ctx)
 }
 
@@ -96,7 +101,23 @@ func (p *peers) start(ctx context.Context) error {
 		return err
 	}
 	p.servers, p.target = started, target{addrs: started.Addrs()[:p.primaries], tls: started.TLSConfig()}
+	if p.roundTrip == 0 {
+		return nil
+	}
+	if p.network, err = (network.Config{Servers: p.addrs, RoundTrip: p.roundTrip}).Start(ctx); err != nil {
+		return errors.Join(err, started.Close())
+	}
+	p.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, p.network.AddrMap(addr))
+	}
 	return nil
+}
+
+func (p *peers) stop() {
+	if p.network != nil {
+		_ = p.network.Close()
+	}
+	_ = p.servers.Close()
 }
 
 // serverVersion is what redis-server calls itself, without its build.

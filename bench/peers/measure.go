@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // A load is callers in a closed loop.
@@ -16,16 +17,19 @@ type load struct {
 
 func newLoad(s scenario, callers int, opened *session) *load {
 	l := &load{scenario: s}
-	newCaller := opened.counting
-	if s.reading {
+	newCaller := opened.deciding
+	switch {
+	case s.reading:
 		newCaller = opened.reading
+	case newCaller == nil:
+		newCaller = func() request { return opened.counting(keys.TTL).checked() }
 	}
 	for i := range callers {
 		send, random := newCaller(), rand.New(rand.NewPCG(uint64(i), 0))
-		var keys []string
+		var drawn []string
 		l.callers = append(l.callers, func(ctx context.Context) error {
-			keys = s.draw(keys, random)
-			return send(ctx, keys)
+			drawn = s.draw(drawn, random)
+			return send(ctx, drawn)
 		})
 	}
 	return l

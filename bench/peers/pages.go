@@ -22,7 +22,7 @@ var ratioFigures = []figure{rate, p99, cpu}
 //	goals         which goals are reached
 //	reached       how many
 //	rows          a row for each load and client, of files that may have other numbers of primaries
-//	bounds        what the goals for rates leave to a client
+//	radix         requests a second of radix by the size of its pools; a file for each round trip
 //	parts         what clients spend their time on
 //	WHO to others, FIGURE, and
 //	WHO to ours, FIGURE: the ratios of one of ours, over callers
@@ -53,8 +53,8 @@ func tableOf(t pages.Table) (string, error) {
 		text = goals.String() + "\n" + reached
 	case t.Name == "rows":
 		return rowsOf(t.Files)
-	case t.Name == "bounds":
-		text = r.bounds().String()
+	case t.Name == "radix":
+		return radixTable(t.Files)
 	case t.Name == "parts":
 		text = r.partTable().String()
 	case t.Name == "cuts":
@@ -64,7 +64,7 @@ func tableOf(t pages.Table) (string, error) {
 			text += "- " + s.String() + "\n"
 		}
 	default:
-		return "", errors.New("want one of source, callers N, goals, reached, rows, bounds, parts, cuts, and WHO to others, FIGURE")
+		return "", errors.New("want one of source, callers N, goals, reached, rows, radix, parts, cuts, and WHO to others, FIGURE")
 	}
 	if text == "" {
 		return "", errors.New("the raw files have nothing for it")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/big"
 	"runtime/pprof"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,28 +50,4 @@ func TestPartsOfProfile(t *testing.T) {
 	require.Positive(t, parts[inClient], "a test is part of a package with a path")
 	_, err = partsOfProfile([]byte("none"))
 	require.Error(t, err)
-}
-
-// TestBounds: what the servers take of the processors bounds the ratio.
-func TestBounds(t *testing.T) {
-	r := newRecord()
-	began := start{}
-	began.Machine.CPUs = 2
-	r.starts = append(r.starts, began)
-	for client, n := range map[string]int64{"ours": 100_000, "rueidis": 80_000} {
-		r.add(turn{Callers: 100, Scenario: "variable_key", Client: client, Keys: 1, Requests: n, Took: time.Second,
-			CPU: 500 * time.Millisecond, Servers: 1250 * time.Millisecond})
-	}
-	text := r.bounds().String()
-	want := []string{"|", "100", "|", "variable_key", "|", "ours", "|", "rueidis", "|", "1.40", "|", "1.25", "|", "20µs", "|", "12.5µs", "|", "5µs", "|", "2.5µs", "|", "2.00", "|", "**short**", "|"}
-	require.Equal(t, want, strings.Fields(strings.Split(text, "\n")[2]))
-	for c, turns := range r.turns {
-		turns[0].Servers = 1900 * time.Millisecond
-		r.turns[c] = turns
-	}
-	require.Contains(t, r.bounds().String(), "| out of reach |")
-	for c := range r.turns {
-		r.turns[c][0].Servers = 0
-	}
-	require.Empty(t, r.bounds().String(), "an older raw file does not have it")
 }

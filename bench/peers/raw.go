@@ -28,6 +28,7 @@ type start struct {
 	TLS       bool              `json:"tls"`
 	Primaries int               `json:"primaries"`
 	Replicas  int               `json:"replicas"`
+	RoundTrip time.Duration     `json:"round_trip,omitempty"` // of the network before the servers
 	During    time.Duration     `json:"during"`
 	Rounds    int               `json:"rounds"`
 }
@@ -35,7 +36,7 @@ type start struct {
 func (p *peers) newStart() start {
 	return start{
 		Start: rawfile.NewStart(), Redis: serverVersion(), Clients: versions(), TLS: p.overTLS,
-		Primaries: p.primaries, Replicas: p.replicas, During: p.during, Rounds: p.rounds,
+		Primaries: p.primaries, Replicas: p.replicas, RoundTrip: p.roundTrip, During: p.during, Rounds: p.rounds,
 	}
 }
 
@@ -64,8 +65,11 @@ func versions() map[string]string {
 // String is a line of a report.
 func (s start) String() string {
 	over := "TCP"
-	if s.TLS {
+	switch {
+	case s.TLS:
 		over = "TLS"
+	case s.RoundTrip > 0:
+		over += fmt.Sprint(" with a round trip of ", s.RoundTrip)
 	}
 	text := fmt.Sprintf("%s, commit %s, %s/%s, %d CPUs (%s), %s; %s; %d primaries with %d replicas each, over %s; %d rounds of %v;",
 		s.Machine.Date.UTC().Format(time.DateTime), s.Machine.Commit, s.Machine.OS, s.Machine.Arch, s.Machine.CPUs, s.Machine.CPU, s.Machine.Go,

@@ -160,3 +160,11 @@ func (r *record) disturbed() string {
 	return fmt.Sprintf("Other processes used more than %.0f %% of the processors in %d of %d turns: measure again when the machine is quiet.\n",
 		100*usage.Disturbed, bad, all)
 }
+
+// processors is how many the machine has.
+func (r *record) processors() int {
+	if len(r.starts) == 0 {
+		return 1
+	}
+	return max(1, r.starts[0].Machine.CPUs)
+}

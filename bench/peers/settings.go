@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redislanes/redislanes/pool"
 )
 
 // settings say what is measured; the flags.
@@ -20,6 +22,8 @@ type settings struct {
 	limited             bool
 	large               bool
 	limits              bool
+	bySize              bool
+	roundTrip           time.Duration
 	overTLS             bool
 	cutting             bool
 	profiling           bool
@@ -42,6 +46,8 @@ func (s *settings) parse(args []string) error {
 	flags.IntVar(&s.replicas, "replicas", 1, "`number` of replicas of each")
 	flags.BoolVar(&s.large, "large", false, "measure large pipelines and large replies instead")
 	flags.BoolVar(&s.limits, "limits", false, "measure rate limiters instead")
+	flags.BoolVar(&s.bySize, "radix", false, "measure radix instead, by the size of its pools")
+	flags.DurationVar(&s.roundTrip, "roundtrip", 0, "round trip of a network before the servers")
 	flags.BoolVar(&s.overTLS, "tls", false, "let servers and clients speak TLS")
 	flags.BoolVar(&s.cutting, "cuts", false, "cut connections at each byte instead, and count what became of the commands")
 	flags.BoolVar(&s.profiling, "parts", false, "profile each client once instead, and tell what it spends its time on")
@@ -54,7 +60,7 @@ func (s *settings) parse(args []string) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q: is no flag", flags.Arg(0))
 	}
-	s.limited = !*noLimit && !s.limits && !s.large && !s.cutting && !s.profiling
+	s.limited = !*noLimit && !s.limits && !s.bySize && !s.large && !s.cutting && !s.profiling
 	if *from != "" {
 		s.from = strings.Split(*from, ",")
 	}
@@ -78,8 +84,13 @@ func (s *settings) choose(names, which, keys string) error {
 		return fmt.Errorf("-clients: %w", err)
 	}
 	them, all := clients(), scenarios
-	if s.limits {
+	switch {
+	case s.limits:
 		them, all = limiters(), limitScenarios
+	case s.bySize:
+		them = radixBySize()
+	case s.large:
+		them = append(them, ours("ours-fixed-50", pool.Fixed{Size: 50}))
 	}
 	for _, c := range them {
 		if name.MatchString(c.name) {
@@ -124,6 +135,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-parts: cannot be used with -large or -cuts")
 	case s.limits && (s.large || s.listed):
 		return fmt.Errorf("-limits: cannot be used with -large or -keys: it has scenarios of its own")
+	case s.roundTrip != 0 && (s.roundTrip < 0 || s.limits || s.cutting || s.overTLS):
+		return fmt.Errorf("-roundtrip %v: must be positive, and cannot be used with -limits, -cuts or -tls", s.roundTrip)
 	case s.rounds < 1:
 		return fmt.Errorf("-rounds %d: must be positive", s.rounds)
 	case s.during <= 0:

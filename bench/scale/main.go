@@ -12,18 +12,16 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/internal/child"
 	"github.com/redislanes/redislanes/bench/rawfile"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
 func main() {
+	child.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	is, err := served()
-	if !is {
-		err = command(ctx, os.Args[1:])
-	}
-	if err != nil {
+	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1)
 	}
@@ -86,16 +84,7 @@ func wholeScale(ctx context.Context, write func(line) error) error {
 	if err := measureClients(ctx, wholeClientPlan, os.Stderr, func(c carried) error { return write(line{Client: &c}) }); err != nil {
 		return err
 	}
-	if err := measureLarge(ctx, wholeLargePlan, os.Stderr, func(l large) error { return write(line{Large: &l}) }); err != nil {
-		return err
-	}
-	for _, f := range wholeFleets() {
-		simulated := f.simulate(fleetDuring, 1)
-		if err := write(line{Fleet: &simulated}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return measureLarge(ctx, wholeLargePlan, os.Stderr, func(l large) error { return write(line{Large: &l}) })
 }
 
 func memoryAlone(ctx context.Context, write func(line) error) error {
@@ -105,7 +94,7 @@ func memoryAlone(ctx context.Context, write func(line) error) error {
 // report prints all tables.
 func (r *record) report(w io.Writer) {
 	table.Print(w, "%s\n", r.source())
-	for _, t := range []*table.Table{r.clientTable(), r.largeTable(), r.footprintTable(), r.fleetTable()} {
+	for _, t := range []*table.Table{r.clientTable(), r.largeTable(), r.footprintTable(), r.connectionTable()} {
 		if len(t.Rows) > 0 {
 			table.Print(w, "\n%v", t)
 		}

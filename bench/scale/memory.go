@@ -4,71 +4,117 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pool"
 
 	"github.com/redislanes/redislanes/bench/table"
 )
 
-// A footprint is what a client keeps: when all of its lanes are open and idle, and after a
-// load.
+// A footprint is what a client keeps: when all of its connections are open and idle, and after
+// a load. It has lanes, or a fixed pool.
 type footprint struct {
 	Primaries   int   `json:"primaries"`
-	Lanes       int   `json:"lanes"` // to each
+	Lanes       int   `json:"lanes"`           // to each; 0: a fixed pool
+	Fixed       int   `json:"fixed,omitempty"` // connections to each
 	Round       int   `json:"round"`
 	Connections int   `json:"connections"`
 	Goroutines  int   `json:"goroutines"`
-	Idle        int64 `json:"idle"` // bytes of the heap that live on
-	Used        int64 `json:"used"` // the same behind footprintCallers with requests of ten keys
+	Idle        int64 `json:"idle"`             // bytes of the heap that live on
+	Used        int64 `json:"used"`             // the same behind footprintCallers with requests of ten keys
+	Server      int64 `json:"server,omitempty"` // bytes that the servers keep for the connections then
 }
 
 const footprintCallers = 100
 
+// A footprintPlan measures fixed pools beside the first number of primaries.
 type footprintPlan struct {
-	primaries, lanes []int
-	rounds           int
-	during           time.Duration
+	primaries, lanes, fixed []int
+	rounds                  int
+	during                  time.Duration
 }
 
-var wholeFootprintPlan = footprintPlan{primaries: []int{1, 2, 4, 8}, lanes: []int{1, 4, 8, 16, 32}, rounds: 5, during: 300 * time.Millisecond}
+var wholeFootprintPlan = footprintPlan{
+	primaries: []int{1, 2, 4, 8}, lanes: []int{1, 4, 8, 16, 32}, fixed: []int{10, 50, 100}, rounds: 5, during: 300 * time.Millisecond,
+}
 
 func measureFootprints(ctx context.Context, plan footprintPlan, progress io.Writer, add func(footprint) error) error {
-	for _, primaries := range plan.primaries {
-		err := withServers(ctx, primaries, func(addrs []string) error {
-			for round := range plan.rounds {
-				for _, lanes := range plan.lanes {
-					table.Print(progress, "%d primaries, %d lanes, round %d of %d\n", primaries, lanes, round+1, plan.rounds)
-					f := footprint{Primaries: primaries, Lanes: lanes, Round: round}
-					if err := f.measure(ctx, addrs[0], plan.during); err != nil {
-						return err
-					}
-					if err := add(f); err != nil {
-						return err
-					}
-				}
+	for i, primaries := range plan.primaries {
+		var all []footprint
+		for _, lanes := range plan.lanes {
+			all = append(all, footprint{Primaries: primaries, Lanes: lanes})
+		}
+		for _, size := range plan.fixed {
+			if i == 0 {
+				all = append(all, footprint{Primaries: primaries, Fixed: size})
 			}
-			return nil
-		})
-		if err != nil {
+		}
+		if err := plan.beside(ctx, all, progress, add); err != nil {
 			return fmt.Errorf("%d primaries: %w", primaries, err)
 		}
 	}
 	return nil
 }
 
+// beside measures all of them in rounds, beside the same servers.
+func (p footprintPlan) beside(ctx context.Context, all []footprint, progress io.Writer, add func(footprint) error) error {
+	started, err := servers.LaunchCluster(ctx, servers.Options{Primaries: all[0].Primaries})
+	if err != nil {
+		return err
+	}
+	defer started.Close()
+	for round := range p.rounds {
+		for _, f := range all {
+			f.Round = round
+			table.Print(progress, "%d primaries, %s, round %d of %d\n", f.Primaries, f.pool(), round+1, p.rounds)
+			if err := f.measure(ctx, started, p.during); err != nil {
+				return fmt.Errorf("%s: %w", f.pool(), err)
+			}
+			if err := add(f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pool is the name of the pool.
+func (f *footprint) pool() string {
+	switch {
+	case f.Fixed > 0:
+		return fmt.Sprint("Fixed ", f.Fixed)
+	case f.Lanes == 1:
+		return "1 lane"
+	}
+	return fmt.Sprint(f.Lanes, " lanes")
+}
+
+func (f *footprint) config() pool.Config {
+	if f.Fixed > 0 {
+		return pool.Fixed{Size: f.Fixed}
+	}
+	return pool.Laned{Lanes: f.Lanes}
+}
+
 // measure fills everything in, with a client that is new.
-func (f *footprint) measure(ctx context.Context, seed string, during time.Duration) error {
+func (f *footprint) measure(ctx context.Context, beside *servers.Cluster, during time.Duration) error {
+	server, err := clientMemory(ctx, beside)
+	if err != nil {
+		return err
+	}
 	goroutines, empty := runtime.NumGoroutine(), liveHeap()
-	client, err := cluster.Config{Pool: pool.Laned{Lanes: f.Lanes}, RefreshEvery: -1}.New(ctx, []string{seed})
+	client, err := cluster.Config{Pool: f.config(), RefreshEvery: -1}.New(ctx, beside.Addrs()[:1])
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	// Lanes are dialled when a node is first used.
+	// Connections are dialled when a node is first used.
 	if err := newCaller(client, 0, largeKeys).request(ctx); err != nil {
 		return err
 	}
@@ -80,27 +126,52 @@ func (f *footprint) measure(ctx context.Context, seed string, during time.Durati
 		return err
 	}
 	f.Used = liveHeap() - empty
-	return nil
+	after, err := clientMemory(ctx, beside)
+	f.Server = after - server
+	return err
 }
 
-// opened waits until all lanes are open and returns how many there are.
+var clientBytes = regexp.MustCompile(`tot-mem=([0-9]+)`)
+
+// clientMemory returns the bytes that servers keep for connections, by their own account.
+func clientMemory(ctx context.Context, c *servers.Cluster) (sum int64, err error) {
+	for _, node := range c.Nodes() {
+		var list string
+		if err := node.Do(ctx, &list, "CLIENT", "LIST"); err != nil {
+			return 0, err
+		}
+		for _, found := range clientBytes.FindAllStringSubmatch(list, -1) {
+			n, err := strconv.ParseInt(found[1], 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	}
+	return sum, nil
+}
+
+// opened waits until all connections are open and returns how many there are.
 func (f *footprint) opened(ctx context.Context, client *cluster.Client) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
+	want := f.Primaries * max(f.Lanes, f.Fixed)
 	for {
 		n = 0
 		for _, node := range client.Stats().Nodes {
-			n += len(node.Pool.LaneInFlight)
+			if n += len(node.Pool.LaneInFlight); f.Fixed > 0 {
+				n += node.Pool.Open
+			}
 		}
-		if n == f.Primaries*f.Lanes {
+		if n == want {
 			return n, nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return n, fmt.Errorf("%d of %d lanes are open: %w", n, f.Primaries*f.Lanes, ctx.Err())
+			return n, fmt.Errorf("%d of %d connections are open: %w", n, want, ctx.Err())
 		}
 	}
 }
@@ -110,26 +181,16 @@ func (f *footprint) opened(ctx context.Context, client *cluster.Client) (n int, 
 func (r *record) footprintTable() *table.Table {
 	head := []string{"primaries"}
 	for _, lanes := range wholeFootprintPlan.lanes {
-		name := fmt.Sprint(lanes, " lanes")
-		if lanes == 1 {
-			name = "1 lane"
-		}
-		head = append(head, name)
+		head = append(head, (&footprint{Lanes: lanes}).pool())
 	}
-	head = append(head, "a lane")
-	t := table.New(head...)
+	t := table.New(append(head, "a lane")...)
 	if len(r.footprints) == 0 {
 		return t
 	}
 	for _, primaries := range wholeFootprintPlan.primaries {
 		row, idle := []string{fmt.Sprint(primaries)}, make(map[int]float64)
 		for _, lanes := range wholeFootprintPlan.lanes {
-			var here []footprint
-			for _, f := range r.footprints {
-				if f.Primaries == primaries && f.Lanes == lanes {
-					here = append(here, f)
-				}
-			}
+			here := r.footprintsOf(footprint{Primaries: primaries, Lanes: lanes})
 			idle[lanes] = median(here, func(f footprint) float64 { return float64(f.Idle) })
 			row = append(row, table.Bytes(idle[lanes])+", "+
 				table.Bytes(median(here, func(f footprint) float64 { return float64(f.Used) })))
@@ -137,6 +198,34 @@ func (r *record) footprintTable() *table.Table {
 		least, most := slices.Min(wholeFootprintPlan.lanes), slices.Max(wholeFootprintPlan.lanes)
 		row = append(row, table.Bytes((idle[most]-idle[least])/float64(primaries*(most-least))))
 		t.Add(row...)
+	}
+	return t
+}
+
+// footprintsOf are the rounds of a pool.
+func (r *record) footprintsOf(of footprint) (all []footprint) {
+	for _, f := range r.footprints {
+		if f.Primaries == of.Primaries && f.Lanes == of.Lanes && f.Fixed == of.Fixed {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// connectionTable has a row for each pool beside one primary: what its connections take in the
+// client, and in the server.
+func (r *record) connectionTable() *table.Table {
+	t := table.New("pool", "heap, idle", "behind a load", "server, behind a load", "server, a connection")
+	var seen []string
+	for _, of := range r.footprints {
+		if of.Primaries != 1 || of.Server == 0 || slices.Contains(seen, of.pool()) {
+			continue
+		}
+		seen = append(seen, of.pool())
+		here := r.footprintsOf(of)
+		server := median(here, func(f footprint) float64 { return float64(f.Server) })
+		t.Add(of.pool(), table.Bytes(median(here, func(f footprint) float64 { return float64(f.Idle) })),
+			table.Bytes(median(here, func(f footprint) float64 { return float64(f.Used) })), table.Bytes(server), table.Bytes(server/float64(of.Connections)))
 	}
 	return t
 }

@@ -15,7 +15,6 @@ type line struct {
 	Client *carried       `json:"client,omitempty"`
 	Large  *large         `json:"cluster,omitempty"`
 	Memory *footprint     `json:"memory,omitempty"`
-	Fleet  *fleetRun      `json:"fleet,omitempty"`
 	End    *time.Time     `json:"end,omitempty"`
 }
 
@@ -26,7 +25,6 @@ type record struct {
 	large   []large
 
 	footprints []footprint
-	fleets     []fleetRun
 }
 
 func (r *record) add(l line) error {
@@ -39,8 +37,6 @@ func (r *record) add(l line) error {
 		r.large = append(r.large, *l.Large)
 	case l.Memory != nil:
 		r.footprints = append(r.footprints, *l.Memory)
-	case l.Fleet != nil:
-		r.fleets = append(r.fleets, *l.Fleet)
 	}
 	return nil
 }

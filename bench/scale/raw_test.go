@@ -26,15 +26,13 @@ func TestMeasureSmall(t *testing.T) {
 	require.NoError(t, measureClients(t.Context(), plan, t.Output(), func(c carried) error { return out.Write(line{Client: &c}) }))
 	require.NoError(t, measureLarge(t.Context(), largePlan{primaries: []int{3, 50}, rounds: 1, during: 20 * time.Millisecond}, t.Output(),
 		func(l large) error { return out.Write(line{Large: &l}) }))
-	require.NoError(t, measureFootprints(t.Context(), footprintPlan{primaries: []int{1, 2}, lanes: []int{1, 4}, rounds: 1, during: 20 * time.Millisecond}, t.Output(),
+	require.NoError(t, measureFootprints(t.Context(), footprintPlan{primaries: []int{1, 2}, lanes: []int{1, 4}, fixed: []int{2}, rounds: 1, during: 20 * time.Millisecond}, t.Output(),
 		func(f footprint) error { return out.Write(line{Memory: &f}) }))
-	simulated := fleet{10, 1000, time.Millisecond, time.Microsecond}.simulate(100*time.Millisecond, 1)
-	require.NoError(t, out.Write(line{Fleet: &simulated}))
 	require.NoError(t, out.Write(line{End: new(time.Time)}))
 	require.NoError(t, out.Close())
 	for table, want := range map[string]string{
-		"source": "commit 0123456789ab", "client": "| 10   | 3 × 4         | 20      | ", "cluster": "| connections in the end", "fleet": "| 10000               | 10        | ",
-		"memory": "| primaries | 1 lane ",
+		"source": "commit 0123456789ab", "client": "| 10   | 3 × 4         | 20      | ", "cluster": "| connections in the end",
+		"memory": "| primaries | 1 lane ", "connections": "| Fixed 2 |",
 	} {
 		text, err := tableOf(pages.Table{Files: []string{name}, Name: table})
 		require.NoError(t, err)
@@ -47,10 +45,11 @@ func TestMeasureSmall(t *testing.T) {
 	require.Len(t, r.clients, 2*2*2*2*2)
 	require.Greater(t, r.large[1].Connections, r.large[0].Connections)
 	for _, f := range r.footprints {
-		require.Equal(t, f.Primaries*f.Lanes, f.Connections)
+		require.Equal(t, f.Primaries*max(f.Lanes, f.Fixed), f.Connections)
+		require.Positive(t, f.Server)
 		require.Positive(t, f.Idle)
 	}
-	require.Greater(t, r.footprints[3].Idle, r.footprints[2].Idle, "more lanes take more")
+	require.Greater(t, r.footprints[4].Idle, r.footprints[3].Idle, "more lanes take more")
 	for _, c := range r.clients {
 		require.Positive(t, c.Requests)
 	}

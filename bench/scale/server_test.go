@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,17 +11,13 @@ import (
 	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/pipeline"
+
+	"github.com/redislanes/redislanes/bench/internal/child"
 )
 
 // TestMain is also the child process of tests that start one.
 func TestMain(m *testing.M) {
-	if is, err := served(); is {
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	child.Main()
 	leak.Main(m)
 }
 

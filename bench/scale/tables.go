@@ -11,7 +11,7 @@ import (
 	"github.com/redislanes/redislanes/bench/table"
 )
 
-// tableOf makes a table of the pages: source, client, cluster, memory or fleet.
+// tableOf makes a table of the pages: source, client, cluster, memory or connections.
 func tableOf(t pages.Table) (string, error) {
 	if len(t.Files) != 1 {
 		return "", errors.New("want one raw file")
@@ -30,10 +30,10 @@ func tableOf(t pages.Table) (string, error) {
 		made = r.largeTable()
 	case "memory":
 		made = r.footprintTable()
-	case "fleet":
-		made = r.fleetTable()
+	case "connections":
+		made = r.connectionTable()
 	default:
-		return "", errors.New("want one of source, client, cluster, memory and fleet")
+		return "", errors.New("want one of source, client, cluster, memory and connections")
 	}
 	if len(made.Rows) == 0 {
 		return "", errors.New("the raw file has nothing for it")
@@ -113,17 +113,6 @@ func (r *record) largeTable() *table.Table {
 			row = append(row, f.text(median(of[primaries], f.of)))
 		}
 		t.Add(row...)
-	}
-	return t
-}
-
-func (r *record) fleetTable() *table.Table {
-	t := table.New("hits/s of the fleet", "instances", "INCRBY/s", "hits an INCRBY", "node busy", "P50 of a hit", "P99")
-	for _, f := range r.fleets {
-		t.Add(
-			number(f.Rate*float64(f.Instances)), fmt.Sprint(f.Instances), number(float64(f.Flights)/f.During.Seconds()),
-			tenths(float64(f.Hits)/float64(f.Flights)), fmt.Sprintf("%.0f %%", 100*f.Busy), table.Nanoseconds(float64(f.P50)), table.Nanoseconds(float64(f.P99)),
-		)
 	}
 	return t
 }

@@ -1,24 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/limit"
+
+	"github.com/redislanes/redislanes/bench/internal/child"
 )
 
-// lifeEnv makes this program one of the processes of lives.
-const lifeEnv = "REDISLANES_LEASES_LIFE"
+// A life is a process that hits a key and ends without Close. Its answer is how many hits were allowed.
+var lived = child.NewRole("life", life.live)
 
-// A life is a process that hits a key and ends without Close.
 type life struct {
 	Addrs []string
 	Key   string
@@ -52,28 +51,23 @@ func lives(ctx context.Context) error {
 
 // all runs the processes. It returns how many hits they have used, and how many are counted.
 func (l life) all(ctx context.Context) (used, counted int64, err error) {
-	task, err := json.Marshal(l)
-	if err != nil {
+	var answers [together]int64
+	var errs [together]error
+	var processes sync.WaitGroup
+	for i := range together {
+		processes.Go(func() {
+			p, n, err := lived.Start(ctx, l)
+			if answers[i] = n; err == nil {
+				err = p.Close()
+			}
+			errs[i] = err
+		})
+	}
+	processes.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
 		return 0, 0, err
 	}
-	var processes [together]*exec.Cmd
-	var said [together]bytes.Buffer
-	for i := range processes {
-		c := exec.CommandContext(ctx, os.Args[0])
-		c.Env, c.Stdout, c.Stderr = append(os.Environ(), lifeEnv+"="+string(task)), &said[i], os.Stderr
-		if err := c.Start(); err != nil {
-			return 0, 0, err
-		}
-		processes[i] = c
-	}
-	for i, c := range processes {
-		var n int64
-		if err := c.Wait(); err != nil {
-			return 0, 0, err
-		}
-		if _, err := fmt.Fscan(&said[i], &n); err != nil {
-			return 0, 0, err
-		}
+	for _, n := range answers {
 		used += n
 	}
 	limiter, r, err := l.limiter(ctx)
@@ -98,29 +92,24 @@ func (l life) limiter(ctx context.Context) (*limit.Limiter, limit.Request, error
 	return limiter, limit.Request{Limit: of, Key: l.Key}, err
 }
 
-// live hits the key at random times, prints how often it was allowed, and leaves without Close.
-func live(ctx context.Context, task string) error {
-	var l life
-	if err := json.Unmarshal([]byte(task), &l); err != nil {
-		return err
-	}
+// live hits the key at random times and leaves without Close.
+func (l life) live() (used int64, err error) {
+	ctx := context.Background()
 	limiter, r, err := l.limiter(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	used := 0
 	next := time.Now()
 	end := next.Add(time.Duration((0.5 + rand.Float64()) * float64(l.Lasts)))
 	for next.Before(end) {
 		time.Sleep(time.Until(next))
 		d := limiter.Allow(ctx, r)
 		if d.Err != nil {
-			return d.Err
+			return 0, d.Err
 		}
 		used++
 		next = next.Add(time.Duration(rand.ExpFloat64() / l.Rate * float64(time.Second)))
 	}
 	time.Sleep(time.Until(end))
-	fmt.Println(used)
-	return nil
+	return used, nil
 }

@@ -13,17 +13,15 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 
 	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/internal/child"
 	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 func main() {
+	child.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	do := func() error { return command(ctx, os.Args[1:]) }
-	if task := os.Getenv(lifeEnv); task != "" {
-		do = func() error { return live(ctx, task) }
-	}
-	if err := do(); err != nil {
+	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "leases:", err)
 		os.Exit(1)
 	}

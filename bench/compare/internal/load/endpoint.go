@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/internal/network"
 	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
@@ -30,10 +31,10 @@ type Endpoint struct {
 	client  *cluster.Client
 	callers []*caller
 
-	dialer  radix.Dialer // of what follows
-	servers []string     // addresses of all primaries, past any network
-	probed  string       // address of one of them, over the network
-	network *network     // nil: none
+	dialer  radix.Dialer     // of what follows
+	servers []string         // addresses of all primaries, past any network
+	probed  string           // address of one of them, over the network
+	network *network.Network // nil: none
 }
 
 // Open connects an endpoint to its cluster, over its network, and prepares what
@@ -59,8 +60,8 @@ func (t *Targets) Open(ctx context.Context, l settings.Load) (*Endpoint, error) 
 		if err != nil {
 			return nil, err
 		}
-		addrs, c.AddrMap = n.addrs(), n.addrMap
-		e.network, e.probed = n, n.addrMap(e.probed)
+		addrs, c.AddrMap = n.Addrs(), n.AddrMap
+		e.network, e.probed = n, n.AddrMap(e.probed)
 	}
 	if e.client, err = c.New(ctx, addrs); err != nil {
 		return nil, err

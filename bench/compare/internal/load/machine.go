@@ -27,7 +27,7 @@ func (u *MachineUse) add(other MachineUse) {
 func (e *Endpoint) machineUse(ctx context.Context) (u MachineUse) {
 	u.Busy, u.All = usage.Machine(ctx)
 	if e.network != nil {
-		u.Network = e.network.cpu(ctx)
+		u.Network = cpuOf(ctx, e.network.ID())
 	}
 	return u
 }
@@ -37,10 +37,9 @@ func (u MachineUse) since(before MachineUse) MachineUse {
 	return MachineUse{max(0, u.Busy-before.Busy), max(0, u.All-before.All), max(0, u.Network-before.Network)}
 }
 
-// cpu returns what the network's process has used so far; 0 where the system does
-// not tell.
-func (n *network) cpu(ctx context.Context) time.Duration {
-	p := process.Process{Pid: int32(n.cmd.Process.Pid)}
+// cpuOf returns what a process has used so far; 0 where the system does not tell.
+func cpuOf(ctx context.Context, id int) time.Duration {
+	p := process.Process{Pid: int32(id)}
 	t, err := p.TimesWithContext(ctx)
 	if err != nil {
 		return 0

@@ -16,6 +16,7 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/internal/network"
 )
 
 const launchTimeout = time.Minute
@@ -29,7 +30,7 @@ type Targets struct {
 	given    []string // addresses of an existing cluster
 	dialer   lanes.Dialer
 	clusters map[int]*target // by the number of primaries; 0 for the given one
-	networks map[string]*network
+	networks map[string]*network.Network
 }
 
 // A target is one cluster.
@@ -43,7 +44,7 @@ type target struct {
 // NewTargets returns targets for the existing cluster of the environment variables REDIS_ADDRS,
 // REDIS_USERNAME and REDIS_PASSWORD, or for clusters to be started.
 func NewTargets() *Targets {
-	t := &Targets{clusters: make(map[int]*target), networks: make(map[string]*network)}
+	t := &Targets{clusters: make(map[int]*target), networks: make(map[string]*network.Network)}
 	if env := os.Getenv("REDIS_ADDRS"); env != "" {
 		t.given = strings.Split(env, ",")
 	}
@@ -145,16 +146,14 @@ func (t *Targets) prepareOnce(ctx context.Context, s *target, l settings.Load, k
 }
 
 // network returns the network of the load before the servers.
-func (t *Targets) network(ctx context.Context, s *target, l settings.Load) (*network, error) {
-	config := networkConfig{
-		RoundTrip: l.RoundTrip.Duration, Bandwidth: int(l.Bandwidth),
-	}
+func (t *Targets) network(ctx context.Context, s *target, l settings.Load) (*network.Network, error) {
+	config := network.Config{RoundTrip: l.RoundTrip.Duration, Bandwidth: int(l.Bandwidth)}
 	key := fmt.Sprint(l.Primaries, config)
 	if n := t.networks[key]; n != nil {
 		return n, nil
 	}
 	config.Servers = s.addrs
-	n, err := startNetwork(ctx, config)
+	n, err := config.Start(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("network with a round trip of %v: %w", l.RoundTrip, err)
 	}
@@ -178,7 +177,7 @@ func (t *Targets) RedisVersions() []string {
 func (t *Targets) Close() error {
 	var errs []error
 	for _, n := range t.networks {
-		errs = append(errs, n.close())
+		errs = append(errs, n.Close())
 	}
 	for _, s := range t.clusters {
 		if s.launched != nil {

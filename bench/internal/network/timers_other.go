@@ -1,6 +1,6 @@
 //go:build !linux
 
-package load
+package network
 
 // sharpenTimers is for Linux only: elsewhere the times of a network are as exact
 // as the system's timers.

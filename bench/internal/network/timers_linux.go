@@ -1,4 +1,4 @@
-package load
+package network
 
 import (
 	"runtime"
