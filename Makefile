@@ -139,6 +139,7 @@ pages: ## Write the tables, figures and plots of the pages from the raw files (2
 	@$(GO) run -C bench ./compare -rewrite .
 	@$(GO) run -C bench ./scale -rewrite .
 	@$(GO) run -C bench ./peers/leases -rewrite .
+	@$(GO) run -C examples/ratelimit ./ladder -rewrite ../../bench
 
 demo: ## Run examples/quickstart (10 s)
 	@scripts/ensure-deps.sh redis-server

@@ -25,6 +25,8 @@ go build -C bench -buildvcs=false -o ../bin/peers ./peers
 go build -C bench -buildvcs=false -o ../bin/compare ./compare
 go build -C bench -buildvcs=false -o ../bin/scale ./scale
 go build -C bench -buildvcs=false -o ../bin/leases ./peers/leases
+go build -C examples/ratelimit -buildvcs=false -o ../../bin/ratelimit .
+go build -C examples/ratelimit -buildvcs=false -o ../../bin/ladder ./ladder
 
 # step NAME COMMAND...: COMMAND -raw FILE, unless the raw file is there.
 step() {
@@ -81,9 +83,15 @@ done
 step scale bin/scale
 step memory bin/scale -memory
 step leases bin/leases
+for keys in 1 10000; do # a whole service, seven minutes for all four
+	climbing=(bin/ladder -keys "$keys" -from 5000 -for 5s -warmup 2s -pause 1s)
+	step "ladder-$keys" "${climbing[@]}" -service bin/ratelimit
+	step "ladder-$keys-no-leases" "${climbing[@]}" -service 'bin/ratelimit -no-leases'
+done
 
 [ "$raw" = bench/raw ] || exit 0
 bin/peers -rewrite bench
 bin/compare -rewrite bench
 bin/scale -rewrite bench
 bin/leases -rewrite bench
+bin/ladder -rewrite bench

@@ -55,7 +55,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 		return p, err
 	}
 	p.onClose(limiter.Close)
-	limitOf := s.Rules.limitOf(limiter)
+	limitOf := s.limitOf(limiter)
 	if err := p.load(s.Rules.Path, limitOf); err != nil {
 		return p, err
 	}

@@ -59,9 +59,9 @@ type rulesSettings struct {
 }
 
 // limitOf returns what makes the limits.
-func (r *rulesSettings) limitOf(l *limit.Limiter) func(limit.Rule) (*limit.Limit, error) {
+func (s *settings) limitOf(l *limit.Limiter) func(limit.Rule) (*limit.Limit, error) {
 	return func(rule limit.Rule) (*limit.Limit, error) {
-		rule.Shadow = rule.Shadow || r.Shadow
+		rule.Shadow, rule.NoLease = rule.Shadow || s.Rules.Shadow, !s.Limit.Leases
 		return rule.New(l)
 	}
 }
@@ -70,6 +70,7 @@ type limitSettings struct {
 	Prefix     string        `name:"prefix" default:"limit:" help:"What all keys begin with."`
 	Budget     time.Duration `name:"budget" default:"100ms" help:"How long Redis may take to decide; then limits fail open or closed."`
 	NearCache  int           `name:"near-cache" default:"50000" help:"How many keys are remembered, with what Redis has said last and their leases; -1 does not deny by it."`
+	Leases     bool          `name:"leases" default:"true" negatable:"" help:"Reserve hits on keys that are hit often, and decide about them without Redis."`
 	Instances  int           `name:"instances" default:"0" help:"How many instances of the service there are, if each is to allow its share while Redis cannot decide; 0 to fail open or closed."`
 	ServerTime bool          `name:"server-time" help:"Number windows by the clocks of the Redis servers, for instances whose clocks differ."`
 }

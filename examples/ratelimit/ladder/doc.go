@@ -3,7 +3,7 @@
 // and says at which it breaks:
 //
 //	go run ./ladder -target 127.0.0.1:8081
-//	go run ./ladder -target 127.0.0.1:8081 -from 1000 -to 5000 -step 1000 -for 10s -report ladder.html
+//	go run ./ladder -target 127.0.0.1:8081 -from 1000 -to 5000 -step 1000 -for 10s -plot ladder.svg
 //
 // Requests are due at the times of a schedule, whatever the service does, and
 // latencies count from these times. README.md says what the figures mean.

@@ -5,21 +5,27 @@ import (
 	"io"
 	"time"
 
+	"github.com/redislanes/redislanes/bench/rawfile"
+
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/report"
+	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
 // A ladder is one use of the command.
 type ladder struct {
 	*settings
 	send     func(ctx context.Context, key int) (denied bool, err error)
+	used     func() map[string]time.Duration // see [load.Step]
 	progress io.Writer
 	report   *report.Report
+	raw      *rawfile.Writer // keeps its first error for Close
 }
 
 // run runs one step after the other, until the plan has no more or the context
 // ends.
 func (l *ladder) run(ctx context.Context) {
+	_ = l.raw.Write(report.Line{Start: &l.report.Start})
 	draw := load.Uniform(l.Keys, l.Seed)
 	if l.Distribution == "zipf" && l.Keys > 1 {
 		draw = load.Zipf(l.Keys, l.Skew, l.Seed)
@@ -33,14 +39,22 @@ func (l *ladder) run(ctx context.Context) {
 		say(l.progress, "step %d: %d requests a second for %v\n", n, rate, takes)
 		step := load.Step{
 			Rate: rate, WarmUp: l.WarmUp, For: l.For, Outstanding: l.Outstanding, Timeout: l.Timeout,
-			Key: draw, Send: l.send, Watch: func(p load.Progress) {
+			Key: draw, Send: l.send, Used: l.used, Watch: func(p load.Progress) {
 				say(l.progress, "step %d: %d/s, %v of %v: %.0f/s answered, %d failed, %d outstanding, P99 %v\n",
 					n, rate, p.Elapsed.Round(time.Second), takes, p.Rate, p.Failed, p.Outstanding, p.P99.Round(10*time.Microsecond))
 			},
 		}
-		l.report.Add(rate, step.Run(ctx))
+		measured := verdict.Of(rate, step.Run(ctx))
+		if measured.Verdict == verdict.Interrupted && measured.Successes+measured.Failures == 0 {
+			break
+		}
+		l.report.Add(measured)
+		_ = l.raw.Write(report.Line{Step: &measured})
 	}
-	l.report.Interrupted = ctx.Err() != nil
+	if l.report.Interrupted = ctx.Err() != nil; !l.report.Interrupted {
+		now := time.Now().UTC().Truncate(time.Second)
+		_ = l.raw.Write(report.Line{End: &now})
+	}
 }
 
 // wait lets time pass; it returns false if the context ends before.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	judged "github.com/redislanes/redislanes/bench/verdict"
+
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/fake"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/report"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
@@ -27,8 +29,8 @@ func climb(ctx context.Context, t *testing.T, s *fake.Service, args ...string) *
 	return l.report
 }
 
-func verdicts(r *report.Report) map[int]verdict.Verdict {
-	all := make(map[int]verdict.Verdict)
+func verdicts(r *report.Report) map[int]judged.Verdict {
+	all := make(map[int]judged.Verdict)
 	for _, s := range r.Steps {
 		all[s.Target] = s.Verdict
 	}
@@ -42,9 +44,9 @@ func TestLadder(t *testing.T) {
 		began := time.Now()
 		r := climb(t.Context(), t, fake.New(7, 8*time.Millisecond), "-from", "200", "-to", "600", "-step", "200", "-max", "5000",
 			"-for", "2s", "-warmup", "500ms", "-pause", "1s", "-refine", "5", "-distribution", "zipf")
-		require.Equal(t, map[int]verdict.Verdict{
-			200: verdict.Excellent, 400: verdict.Excellent, 600: verdict.Excellent, 800: verdict.Excellent, 900: verdict.Acceptable,
-			925: verdict.Breaking, 950: verdict.Breaking, 1000: verdict.Breaking,
+		require.Equal(t, map[int]judged.Verdict{
+			200: judged.Excellent, 400: judged.Excellent, 600: judged.Excellent, 800: judged.Excellent, 900: judged.Acceptable,
+			925: judged.Breaking, 950: judged.Breaking, 1000: judged.Breaking,
 		}, verdicts(r))
 		require.Equal(t, verdict.Summary{Recommended: 720, Limit: 900, Breaking: 925}, r.Summary)
 		require.False(t, r.Interrupted)
@@ -62,7 +64,7 @@ func TestBreakingByTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := climb(t.Context(), t, fake.New(5, 10*time.Millisecond), "-from", "1000", "-to", "1000", "-max", "1000", "-for", "4s", "-timeout", "500ms")
 		require.Len(t, r.Steps, 1)
-		require.Equal(t, verdict.Breaking, r.Steps[0].Verdict)
+		require.Equal(t, judged.Breaking, r.Steps[0].Verdict)
 		require.InDelta(t, 0.5, r.Steps[0].FailureShare(), 0.02)
 		require.Contains(t, r.Steps[0].Why, "of the requests failed, more than 1 %")
 		require.InDelta(t, float64(500*time.Millisecond), float64(r.Steps[0].Latency.P50), float64(20*time.Millisecond))
@@ -74,12 +76,12 @@ func TestBreakingByTimeouts(t *testing.T) {
 func TestInterruption(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration
-		want  map[int]verdict.Verdict
+		want  map[int]judged.Verdict
 	}{
-		"in the first warm-up": {500 * time.Millisecond, map[int]verdict.Verdict{}},
-		"while measuring":      {4505 * time.Millisecond, map[int]verdict.Verdict{100: verdict.Interrupted}},
-		"in the pause":         {13 * time.Second, map[int]verdict.Verdict{100: verdict.Excellent}},
-		"in the second step":   {20 * time.Second, map[int]verdict.Verdict{100: verdict.Excellent, 200: verdict.Interrupted}},
+		"in the first warm-up": {500 * time.Millisecond, map[int]judged.Verdict{}},
+		"while measuring":      {4505 * time.Millisecond, map[int]judged.Verdict{100: verdict.Interrupted}},
+		"in the pause":         {13 * time.Second, map[int]judged.Verdict{100: judged.Excellent}},
+		"in the second step":   {20 * time.Second, map[int]judged.Verdict{100: judged.Excellent, 200: verdict.Interrupted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redislanes/redislanes/bench/evidence"
+	"github.com/redislanes/redislanes/bench/rawfile"
 	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
@@ -60,10 +62,23 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 
 // run measures and writes what was asked for. All that it has opened is closed when
 // it returns.
-func (s *settings) run(ctx context.Context, out, errs io.Writer) error {
-	addr := s.Target
+func (s *settings) run(ctx context.Context, out, errs io.Writer) (err error) {
+	if s.Rewrite != "" {
+		return evidence.Rewrite(out, s.Rewrite, "ladder", report.Table, nil)
+	}
+	r := report.New(s.all) // before the raw file is there
+	target, used := s.Target, (*stand)(nil).used
+	if s.Service != "" {
+		stand, addr, startErr := build(ctx, s.Service, errs)
+		if startErr != nil {
+			return startErr
+		}
+		defer func() { err = errors.Join(err, stand.close()) }()
+		target, used = addr, stand.used
+	}
+	addr := target
 	if s.Latency > 0 {
-		proxy, err := redistest.LaunchProxy(addr)
+		proxy, err := redistest.LaunchProxy(target)
 		if err != nil {
 			return fmt.Errorf("--latency: %w", err)
 		}
@@ -73,50 +88,33 @@ func (s *settings) run(ctx context.Context, out, errs io.Writer) error {
 		addr = proxy.Addr()
 	}
 	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
-	client, err := load.Dial(connecting, s.Target, addr, s.Connections, load.Requests(s.Domain, s.Descriptors, s.Keys))
+	client, err := load.Dial(connecting, target, addr, s.Connections, load.Requests(s.Domain, s.Descriptors, s.Keys))
 	cancel()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	figures, err := create("json", s.JSON)
-	if err != nil {
-		return err
-	}
-	defer figures.Close() // again, after write
-	page, err := create("report", s.Page)
-	if err != nil {
-		return err
-	}
-	defer page.Close()
+	return s.measure(ctx, ladder{settings: s, send: client.Send, used: used, progress: errs, report: r}, out)
+}
 
-	l := ladder{settings: s, send: client.Send, progress: errs, report: report.New(s.all)}
+// measure runs the ladder and writes what was asked for. Files are opened before, so that a name which
+// cannot be written to is known at once.
+func (s *settings) measure(ctx context.Context, l ladder, out io.Writer) (err error) {
+	if l.raw, err = rawfile.Create(s.Raw); err != nil {
+		return err
+	}
+	var plot *os.File
+	if s.Plot != "" {
+		if plot, err = os.Create(s.Plot); err != nil {
+			return errors.Join(fmt.Errorf("--plot: %w", err), l.raw.Close())
+		}
+	}
 	l.run(ctx)
-	return errors.Join(l.report.WriteTable(out), write("json", figures, l.report.WriteJSON), write("report", page, l.report.WriteHTML))
-}
-
-// create opens a file before anything is measured, so that a name which cannot be written to
-// is known at once. The file keeps what it holds until write. Without a name there is none.
-func create(flag, name string) (*os.File, error) {
-	if name == "" {
-		return nil, nil
+	err = errors.Join(l.report.WriteTable(out), l.raw.Close())
+	if plot != nil {
+		err = errors.Join(err, l.report.WritePlot(plot), plot.Close())
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	return file, nil
-}
-
-func write(flag string, file *os.File, content func(io.Writer) error) error {
-	if file == nil {
-		return nil
-	}
-	_ = file.Truncate(0) // pipes and devices have nothing to truncate
-	if err := errors.Join(content(file), file.Close()); err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
-	}
-	return nil
+	return err
 }
 
 // say prints; what cannot be printed has no better place to be reported.

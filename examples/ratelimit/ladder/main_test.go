@@ -3,19 +3,25 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/bench/evidence"
+	judged "github.com/redislanes/redislanes/bench/verdict"
 	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/internal/pages"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/fake"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/report"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
@@ -36,22 +42,24 @@ func TestMain(m *testing.M) {
 type result struct {
 	status      int
 	out, errors string
-	page        string
-	report      report.Report
+	plot        string
+	report      *report.Report
 }
 
 func run(t *testing.T, args ...string) result {
 	t.Helper()
 	folder := t.TempDir()
-	data, page := filepath.Join(folder, "out.json"), filepath.Join(folder, "out.html")
+	raw, plot := filepath.Join(folder, "raw.jsonl.gz"), filepath.Join(folder, "plot.svg")
 	var out, errors bytes.Buffer
-	r := result{status: command(t.Context(), append(args, "-json", data, "-report", page), &out, &errors)}
+	r := result{status: command(t.Context(), append(args, "-raw", raw, "-plot", plot), &out, &errors)}
 	r.out, r.errors = out.String(), errors.String()
-	if text, err := os.ReadFile(data); err == nil {
-		require.NoError(t, json.Unmarshal(text, &r.report))
-	}
-	if text, err := os.ReadFile(page); err == nil {
-		r.page = string(text)
+	if r.status == ok {
+		var err error
+		r.report, err = report.Read(raw)
+		require.NoError(t, err)
+		text, err := os.ReadFile(plot)
+		require.NoError(t, err)
+		r.plot = string(text)
 	}
 	return r
 }
@@ -63,7 +71,6 @@ func TestCommand(t *testing.T) {
 	r := run(t, "-target", fake.Serve(t, s), "-from", "100", "-to", "300", "-step", "100", "-max", "300",
 		"-for", "500ms", "-warmup", "100ms", "-pause", "10ms", "-keys", "20", "-descriptor", "tenant=t1,user=u*", "-timeout", "20s")
 	require.Equal(t, ok, r.status, r.errors)
-	require.False(t, r.report.Interrupted)
 	require.Len(t, r.report.Steps, 3)
 	for i, step := range r.report.Steps {
 		require.Equal(t, 100*(i+1), step.Target)
@@ -72,6 +79,7 @@ func TestCommand(t *testing.T) {
 		require.Zero(t, step.OverLimit)
 		require.GreaterOrEqual(t, step.Latency.P50, time.Millisecond)
 		require.NotEmpty(t, step.Verdict)
+		require.Contains(t, step.CPU, "driver")
 	}
 	require.Equal(t, verdict.Summarize(r.report.Steps), r.report.Summary)
 	require.Equal(t, 600*6/10+4, s.Count(), "requests of the warm-up, of the steps, and the first of each connection")
@@ -82,9 +90,36 @@ func TestCommand(t *testing.T) {
 	}
 	require.Contains(t, r.errors, "step 1: 100 requests a second for 600ms\n")
 	require.NotContains(t, r.errors, "\r")
-	require.Equal(t, 3, strings.Count(r.page, "<svg"))
-	require.Contains(t, r.page, "<td>300</td>")
-	require.Contains(t, r.page, "<td class=\"long\">[tenant=t1,user=u*]</td>")
+	require.Contains(t, r.plot, "successes a second")
+	require.Equal(t, []flags.Flag{{Name: "descriptor", Value: "[tenant=t1,user=u*]"}}, slices.DeleteFunc(r.report.Settings, func(f flags.Flag) bool { return f.Name != "descriptor" }))
+}
+
+// TestService starts the service in the folder above, and says what it costs.
+func TestService(t *testing.T) {
+	servers.RequireServer(t)
+	program := filepath.Join(t.TempDir(), "ratelimit")
+	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "..").CombinedOutput()
+	require.NoError(t, err, string(built))
+	r := run(t, "-service", program+" -no-leases -budget=5s", "-from", "200", "-to", "200", "-max", "200", "-for", "1s", "-warmup", "0", "-timeout", "20s", "-keys", "20")
+	require.Equal(t, ok, r.status, r.errors)
+	step := r.report.Steps[0]
+	require.EqualValues(t, 200, step.Successes)
+	require.Zero(t, step.OverLimit)
+	for _, part := range report.Parts {
+		require.Contains(t, step.CPU, part)
+	}
+	require.Positive(t, step.CPU["service"])
+
+	r = run(t, "-service", "false")
+	require.Equal(t, failed, r.status)
+	require.Contains(t, r.errors, "ladder: --service false: it ended before it served")
+}
+
+// TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files.
+func TestPagesAreWhatWasMeasured(t *testing.T) {
+	changed, err := pages.Rewrite("../../../bench", "ladder", true, evidence.Dated(report.Table))
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
 }
 
 // TestOverload: a service that is asked for ten times what it can do breaks, and
@@ -100,7 +135,7 @@ func TestOverload(t *testing.T) {
 		require.Equal(t, 500, r.report.Summary.Inconclusive)
 		return
 	}
-	require.Equal(t, verdict.Breaking, step.Verdict)
+	require.Equal(t, judged.Breaking, step.Verdict)
 	require.Equal(t, 500, r.report.Summary.Breaking)
 	require.EqualValues(t, 500, step.Successes+step.Failures)
 	require.Less(t, step.Actual, 75.0)
@@ -137,7 +172,7 @@ func TestServiceGoesAway(t *testing.T) {
 	require.Equal(t, ok, r.status, r.errors)
 	step := r.report.Steps[0]
 	require.EqualValues(t, 100, step.Successes+step.Failures)
-	require.Equal(t, verdict.Breaking, step.Verdict)
+	require.Equal(t, judged.Breaking, step.Verdict)
 	require.Greater(t, step.FailureKinds["Unavailable"].Count, int64(10))
 	require.Contains(t, r.out, "| Unavailable ")
 }
@@ -162,6 +197,7 @@ func closedAddr(t *testing.T) string {
 func TestMisuse(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"", `--target "": want host:port`},
+		{"-target a:1 -service x", "--target and --service: want one of them"},
 		{"-target localhost", `--target "localhost": want host:port`},
 		{"-target :8081", `--target ":8081": want host:port`},
 		{"-target a:1 -from 0", "--from 0: want 1 to 10000000"},
@@ -180,7 +216,6 @@ func TestMisuse(t *testing.T) {
 		{"-target a:1 -descriptor user", `"user": want entries key=value`},
 		{"-target a:1 -descriptor user=x", "--descriptor [user=x]: want a value with *"},
 		{"-target a:1 -domain=", `--domain "": want a name`},
-		{"-target a:1 -json x -report ./x", "--json x and --report ./x: want two files"},
 		{"-target a:1 -nonsense", "-nonsense"},
 		{"-target a:1 more", "unexpected argument more"},
 	} {
@@ -194,21 +229,17 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestUnwritable: files that cannot be written are known before anything is
-// measured, and one that can keeps what it holds until then.
+// TestUnwritable: files that cannot be written are known before anything is measured.
 func TestUnwritable(t *testing.T) {
 	s := fake.New(10, 0)
 	addr := fake.Serve(t, s)
-	kept := filepath.Join(t.TempDir(), "kept.json")
-	require.NoError(t, os.WriteFile(kept, []byte("before"), 0o600))
-	var out, errors bytes.Buffer
-	require.Equal(t, failed, command(t.Context(), []string{"-target", addr, "-connections", "1", "-json", kept,
-		"-report", filepath.Join(t.TempDir(), "none", "out.html")}, &out, &errors))
-	require.Contains(t, errors.String(), "--report: ")
-	require.Equal(t, 1, s.Count())
-	text, err := os.ReadFile(kept)
-	require.NoError(t, err)
-	require.Equal(t, "before", string(text))
+	none := filepath.Join(t.TempDir(), "none", "out")
+	for _, flag := range []string{"-raw", "-plot"} {
+		var out, errors bytes.Buffer
+		require.Equal(t, failed, command(t.Context(), []string{"-target", addr, "-connections", "1", flag, none}, &out, &errors))
+		require.Contains(t, errors.String(), flag+": ")
+	}
+	require.Equal(t, 2, s.Count())
 }
 
 func TestHelp(t *testing.T) {

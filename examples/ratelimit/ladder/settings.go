@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -19,7 +18,9 @@ import (
 
 // settings is what the flags say.
 type settings struct {
-	Target string  `required:"" placeholder:"HOST:PORT" help:"Where the service is."`
+	Target  string `placeholder:"HOST:PORT" help:"Where the service is."`
+	Service string `placeholder:"COMMAND" help:"Command of the service in the folder above, in place of -target: it is started with three redis-servers, and the table has the CPU of each."`
+
 	From   int     `default:"10000" help:"Requests a second of the first step."`
 	To     int     `default:"30000" help:"Requests a second up to which all steps run."`
 	Step   int     `default:"2500" help:"Requests a second between steps."`
@@ -42,14 +43,15 @@ type settings struct {
 	Domain       string            `default:"shop" help:"Name of the domain of all requests."`
 	Descriptors  []load.Descriptor `name:"descriptor" sep:"none" default:"user=*" placeholder:"KEY=VALUE,..." help:"Descriptor of each request, * for the key's number; may be repeated."`
 
-	JSON string `name:"json" placeholder:"FILE" help:"File to write all figures to."`
-	Page string `name:"report" placeholder:"FILE" help:"File to write a page with plots to (HTML)."`
+	Raw     string `placeholder:"FILE" help:"File to write all figures to, as lines of JSON; compressed if its name ends with .gz."`
+	Plot    string `placeholder:"FILE" help:"File to write a plot to (SVG)."`
+	Rewrite string `placeholder:"FOLDER" help:"Measure nothing: make the tables of the pages in the folder again from their raw files."`
 
 	all []flags.Flag // for the report
 }
 
 const description = "Loads a rate-limit service that speaks Envoy's protocol at one rate after the other and says at which it breaks:\n\n" +
-	"go run ./ladder -target 127.0.0.1:8081 -from 1000 -to 5000 -step 1000 -for 10s -report ladder.html"
+	"go run ./ladder -target 127.0.0.1:8081 -from 1000 -to 5000 -step 1000 -for 10s -plot ladder.svg"
 
 // parse reads the flags. The usage goes to w.
 func parse(args []string, w io.Writer) (*settings, error) {
@@ -74,12 +76,14 @@ const (
 func (s *settings) Validate() error {
 	host, port, err := net.SplitHostPort(s.Target)
 	switch {
-	case err != nil || host == "" || port == "":
+	case s.Rewrite != "":
+		return nil
+	case s.Service != "" && s.Target != "":
+		return errors.New("--target and --service: want one of them")
+	case s.Service == "" && (err != nil || host == "" || port == ""):
 		return fmt.Errorf("--target %q: want host:port", s.Target)
 	case s.Distribution == "zipf" && !(s.Skew > 1 && s.Skew <= 100):
 		return fmt.Errorf("--skew %v: want more than 1, and at most 100", s.Skew)
-	case s.JSON != "" && filepath.Clean(s.JSON) == filepath.Clean(s.Page):
-		return fmt.Errorf("--json %s and --report %s: want two files", s.JSON, s.Page)
 	case s.Keys > 1 && !slices.ContainsFunc(s.Descriptors, load.Descriptor.Varies):
 		return fmt.Errorf("--descriptor %v: want a value with * in it, which stands for the key, or -keys 1", s.Descriptors)
 	case s.Domain == "":

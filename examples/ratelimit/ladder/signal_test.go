@@ -24,9 +24,9 @@ import (
 // until then is in the report.
 func TestInterrupt(t *testing.T) {
 	folder := t.TempDir()
-	data, page := filepath.Join(folder, "out.json"), filepath.Join(folder, "out.html")
+	raw, plot := filepath.Join(folder, "out.jsonl"), filepath.Join(folder, "out.svg")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-target", fake.Serve(t, fake.New(100, 0)), "-from", "100",
-		"-for", "1h", "-warmup", "0", "-timeout", "20s", "-json", data, "-report", page)
+		"-for", "1h", "-warmup", "0", "-timeout", "20s", "-raw", raw, "-plot", plot)
 	cmd.Env = append(os.Environ(), commandEnv+"=1")
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -46,18 +46,14 @@ func TestInterrupt(t *testing.T) {
 	require.Equal(t, interrupted, exit.ExitCode())
 	require.Contains(t, out.String(), "interrupted: the table has what was measured until then")
 
-	text, err := os.ReadFile(data)
+	_, err = report.Read(raw)
+	require.ErrorContains(t, err, "the measurement did not end")
+	text, err := os.ReadFile(raw)
 	require.NoError(t, err)
-	var r report.Report
-	require.NoError(t, json.Unmarshal(text, &r))
-	require.True(t, r.Interrupted)
-	require.Len(t, r.Steps, 1)
-	require.Equal(t, verdict.Interrupted, r.Steps[0].Verdict)
-	require.Positive(t, r.Steps[0].Successes)
-	require.GreaterOrEqual(t, r.Steps[0].Took, time.Second/2)
-	require.Zero(t, r.Summary)
-	text, err = os.ReadFile(page)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "Interrupted: this is what was measured until then.")
-	require.True(t, strings.HasSuffix(string(text), "</html>\n"))
+	var l report.Line
+	require.NoError(t, json.Unmarshal(bytes.Split(text, []byte("\n"))[1], &l)) // behind the start
+	require.Equal(t, verdict.Interrupted, l.Step.Verdict)
+	require.Positive(t, l.Step.Successes)
+	require.GreaterOrEqual(t, l.Step.Took, time.Second/2)
+	require.FileExists(t, plot)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redislanes/redislanes/bench/chart"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
-	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
+	"github.com/redislanes/redislanes/bench/verdict"
 )
 
 // A series is phases over a number.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
-	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
 	"github.com/redislanes/redislanes/bench/table"
+	"github.com/redislanes/redislanes/bench/verdict"
 )
 
 // judge says how the phase did under an open loop, and which share of the requests

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
 	"github.com/redislanes/redislanes/bench/internal/usage"
+	"github.com/redislanes/redislanes/bench/verdict"
 )
 
 // Notes says what makes the figures worth less than they seem.

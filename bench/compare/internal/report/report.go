@@ -9,8 +9,8 @@ import (
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
-	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
 	"github.com/redislanes/redislanes/bench/internal/stats"
+	"github.com/redislanes/redislanes/bench/verdict"
 )
 
 // A Report is everything that was measured. All durations in it are nanoseconds,

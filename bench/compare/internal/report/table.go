@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
 	"github.com/redislanes/redislanes/bench/table"
+	"github.com/redislanes/redislanes/bench/verdict"
 )
 
 // WriteTable prints what a person reads first: one table of all runs, what they

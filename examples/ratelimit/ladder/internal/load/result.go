@@ -21,6 +21,8 @@ type Result struct {
 	Interrupted bool
 	// MostOutstanding is the highest number of requests under way.
 	MostOutstanding int
+	// Cores is how many processors each part has used in the measured time.
+	Cores map[string]float64
 
 	Latency *hdrhistogram.Histogram // of successes, from when they were due, in nanoseconds
 	Late    *hdrhistogram.Histogram // from when requests were due until they were sent, in nanoseconds

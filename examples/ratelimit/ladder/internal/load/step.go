@@ -23,6 +23,8 @@ type Step struct {
 	// Send sends a request and reports whether it was denied. It is called from many
 	// goroutines.
 	Send func(ctx context.Context, key int) (denied bool, err error)
+	// Used, if set, returns how long each part of what is measured has run on processors so far.
+	Used func() map[string]time.Duration
 	// Watch, if set, is called once a second while the step runs.
 	Watch func(Progress)
 }
@@ -72,9 +74,11 @@ func (r *run) due(i int) time.Time {
 func (r *run) dispatch(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	use := meter{read: r.Used}
 	for i := 0; ; i++ {
 		due := r.due(i)
 		if !due.Before(r.end) {
+			r.result.Cores = use.cores()
 			return
 		}
 		if wait := time.Until(due); wait > 0 {
@@ -86,6 +90,9 @@ func (r *run) dispatch(ctx context.Context) {
 		}
 		if ctx.Err() != nil {
 			return
+		}
+		if use.before == nil && !due.Before(r.measured) {
+			use.start()
 		}
 		r.begin(ctx, due)
 	}

@@ -189,6 +189,18 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestUsed: what a part has used is told of the measured time alone.
+func TestUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := step(100, time.Second, 2*time.Second, served(1000, 5*ms))
+		s.Used = func() map[string]time.Duration {
+			return map[string]time.Duration{"two cores": 2 * time.Since(began), "rests since then": min(time.Second, time.Since(began))}
+		}
+		require.Equal(t, map[string]float64{"two cores": 2, "rests since then": 0}, s.Run(t.Context()).Cores)
+	})
+}
+
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := step(100, 1500*ms, 3*time.Second, served(1000, 5*ms))

@@ -1,49 +1,68 @@
-// Package report turns the results of a ladder into a table, a page with plots, and
-// JSON.
+// Package report turns the results of a ladder into tables, a plot, and a raw file.
 package report
 
 import (
 	"cmp"
-	"encoding/json"
-	"io"
 	"slices"
+	"time"
 
-	"github.com/redislanes/redislanes/internal/machine"
+	"github.com/redislanes/redislanes/bench/rawfile"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
-	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
 // A Report is everything that was measured.
 type Report struct {
-	Machine     machine.Machine `json:"machine"` // that of the driver
-	Settings    []flags.Flag    `json:"settings"`
-	Interrupted bool            `json:"interrupted"`
-	Summary     verdict.Summary `json:"summary"`
-	Steps       []verdict.Step  `json:"steps"` // by their targets
+	Start
+	Interrupted bool
+	Summary     verdict.Summary
+	Steps       []verdict.Step // by their targets
+}
+
+// A Line of a raw file is one of these kinds.
+type Line struct {
+	Start *Start        `json:"start,omitempty"` // the first line
+	Step  *verdict.Step `json:"step,omitempty"`
+	End   *time.Time    `json:"end,omitempty"` // the last line; not of a ladder that was interrupted
+}
+
+// A Start says where and how a ladder was run.
+type Start struct {
+	rawfile.Start              // of the driver
+	Settings      []flags.Flag `json:"settings"`
 }
 
 // New returns a report without steps.
-func New(settings []flags.Flag) *Report {
-	return &Report{Machine: machine.This(), Settings: settings, Steps: []verdict.Step{}}
+func New(settings []flags.Flag) *Report { return &Report{Start: Start{rawfile.NewStart(), settings}} }
+
+// Read returns what a raw file has.
+func Read(name string) (*Report, error) {
+	r := new(Report)
+	return r, rawfile.Read(name, func(l Line) error {
+		switch {
+		case l.Start != nil:
+			r.Start = *l.Start
+		case l.Step != nil:
+			r.Add(*l.Step)
+		}
+		return nil
+	})
 }
 
-// Add adds a step. One that was interrupted before anything was measured is left
-// out.
-func (r *Report) Add(target int, result *load.Result) {
-	r.Interrupted = r.Interrupted || result.Interrupted
-	if result.Requests() == 0 && result.Interrupted {
-		return
-	}
-	r.Steps = append(r.Steps, verdict.Of(target, result))
+// Add adds a step.
+func (r *Report) Add(s verdict.Step) {
+	r.Steps = append(r.Steps, s)
 	slices.SortStableFunc(r.Steps, func(a, b verdict.Step) int { return cmp.Compare(a.Target, b.Target) })
 	r.Summary = verdict.Summarize(r.Steps)
 }
 
-// WriteJSON writes everything.
-func (r *Report) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+// setting returns the value of a flag.
+func (r *Report) setting(name string) string {
+	for _, f := range r.Settings {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
 }

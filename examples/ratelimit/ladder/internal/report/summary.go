@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	judged "github.com/redislanes/redislanes/bench/verdict"
+
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
@@ -13,8 +15,8 @@ func (r *Report) lines() [][2]string {
 	recommended, limit, breaking := "none", "none: not even the lowest step held", "not reached"
 	switch {
 	case s.Limit > 0:
-		recommended = fmt.Sprintf("%s requests a second, %.0f %% of the limit", number(s.Recommended), verdict.RecommendedShare*100)
-		limit = number(s.Limit) + " requests a second, the highest step that held"
+		recommended = fmt.Sprintf("%d requests a second, %.0f %% of the limit", s.Recommended, judged.RecommendedShare*100)
+		limit = fmt.Sprintf("%d requests a second, the highest step that held", s.Limit)
 		if step := r.step(s.Limit); step != nil {
 			limit += fmt.Sprintf(" (%s, P99 %s)", step.Verdict, duration(step.Latency.P99))
 		}
@@ -24,9 +26,9 @@ func (r *Report) lines() [][2]string {
 		limit = "none: no step was finished"
 	}
 	if step := r.step(s.Breaking); step != nil {
-		breaking = number(s.Breaking) + " requests a second: " + step.Why
+		breaking = fmt.Sprintf("%d requests a second: %s", s.Breaking, step.Why)
 	} else if s.Inconclusive > 0 {
-		breaking = "inconclusive from " + number(s.Inconclusive) + " requests a second on: the driver had too little CPU"
+		breaking = fmt.Sprintf("inconclusive from %d requests a second on: the driver had too little CPU", s.Inconclusive)
 	}
 	return append([][2]string{{"recommended maximum", recommended}, {"limit", limit}, {"breaking point", breaking}}, r.notes()...)
 }
@@ -48,7 +50,7 @@ const mostOverLimit = 0.05
 // notes says what makes the figures worth less than they seem.
 func (r *Report) notes() (lines [][2]string) {
 	if above := r.Summary.HeldAbove; above > 0 {
-		lines = append(lines, [2]string{"note", number(above) + " requests a second held although a lower rate did not: " +
+		lines = append(lines, [2]string{"note", fmt.Sprint(above) + " requests a second held although a lower rate did not: " +
 			"the machine was disturbed, or the rates are at the limit; measure again"})
 	}
 	for _, n := range []struct {
@@ -66,7 +68,7 @@ func (r *Report) notes() (lines [][2]string) {
 		var at []string
 		for i := range r.Steps {
 			if s := &r.Steps[i]; n.of(s) {
-				at = append(at, number(s.Target))
+				at = append(at, fmt.Sprint(s.Target))
 			}
 		}
 		if at != nil {

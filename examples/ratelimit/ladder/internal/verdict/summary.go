@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-)
 
-// RecommendedShare is what part of the limit is recommended.
-const RecommendedShare = 0.8
+	"github.com/redislanes/redislanes/bench/verdict"
+)
 
 // A Summary is what the steps of a ladder say together. Rates are targets, in
 // requests a second; 0 is none.
@@ -33,16 +32,16 @@ func Summarize(steps []Step) Summary {
 			if s.Inconclusive == 0 {
 				s.Inconclusive = step.Target
 			}
-		case v == Breaking && s.Breaking == 0:
+		case v == verdict.Breaking && s.Breaking == 0:
 			s.Breaking = step.Target
-		case v == Breaking:
+		case v == verdict.Breaking:
 		case s.Breaking == 0:
 			s.Limit, s.Inconclusive = step.Target, 0 // the driver had enough CPU for this rate
 		default:
 			s.HeldAbove, s.Inconclusive = step.Target, 0
 		}
 	}
-	s.Recommended = int(math.Round(RecommendedShare * float64(s.Limit)))
+	s.Recommended = int(math.Round(verdict.RecommendedShare * float64(s.Limit)))
 	return s
 }
 

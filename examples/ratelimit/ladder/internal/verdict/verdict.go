@@ -3,49 +3,24 @@
 package verdict
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/redislanes/redislanes/bench/verdict"
+
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
 )
 
-// A Verdict says in a word how a service did at one rate.
-type Verdict string
-
-// The verdicts, from best to worst. The first four hold; the last two say nothing of the service.
+// Verdicts of steps that say nothing of the service. The others are those of package bench/verdict.
 const (
-	Excellent    Verdict = "excellent"
-	Good         Verdict = "good"
-	Acceptable   Verdict = "acceptable"
-	Degraded     Verdict = "degraded"
-	Breaking     Verdict = "breaking"
-	Inconclusive Verdict = "inconclusive" // the driver lacked CPU
-	Interrupted  Verdict = "interrupted"
+	Inconclusive verdict.Verdict = "inconclusive" // the driver lacked CPU
+	Interrupted  verdict.Verdict = "interrupted"
 )
 
-// What the verdicts go by.
-const (
-	// MostFailures is the share of failures above which a service breaks.
-	MostFailures = 0.01
-	// LeastRate is the share of the target below which a service breaks.
-	LeastRate = 0.95
-	// MostLate is how late the driver may send 99 % of its requests without a note: a P99
-	// below it is excellent whatever the driver adds to it.
-	MostLate = 10 * time.Millisecond
-)
-
-// Bands are the verdicts by P99, each below its bound. Above all bounds a step is
-// degraded.
-var Bands = []struct {
-	Below   time.Duration
-	Verdict Verdict
-}{
-	{10 * time.Millisecond, Excellent},
-	{50 * time.Millisecond, Good},
-	{150 * time.Millisecond, Acceptable},
-}
+// MostLate is how late the driver may send 99 % of its requests without a note: a P99
+// below it is excellent whatever the driver adds to it.
+const MostLate = 10 * time.Millisecond
 
 // A Step is what was measured at one rate. All durations are nanoseconds.
 type Step struct {
@@ -57,9 +32,10 @@ type Step struct {
 	Failures        int64                   `json:"failures"`
 	FailureKinds    map[string]load.Failure `json:"failure_kinds,omitempty"`
 	MostOutstanding int                     `json:"most_outstanding"`
-	Latency         Distribution            `json:"latency"`   // of the successes
-	Late            Distribution            `json:"sent_late"` // how long after they were due requests were sent
-	Verdict         Verdict                 `json:"verdict"`
+	Latency         Distribution            `json:"latency"`             // of the successes
+	Late            Distribution            `json:"sent_late"`           // how long after they were due requests were sent
+	CPU             map[string]float64      `json:"cpu_cores,omitempty"` // how many each part has used, by its name
+	Verdict         verdict.Verdict         `json:"verdict"`
 	Why             string                  `json:"why_breaking,omitempty"`
 }
 
@@ -80,6 +56,7 @@ func Of(target int, r *load.Result) Step {
 	s := Step{
 		Target: target, Actual: r.Rate(), Took: r.Took, Successes: r.Successes, OverLimit: r.Denied, Failures: r.Failed(),
 		FailureKinds: r.Failures, MostOutstanding: r.MostOutstanding, Latency: distribution(r.Latency), Late: distribution(r.Late),
+		CPU: r.Cores,
 	}
 	if s.Verdict = Interrupted; !r.Interrupted {
 		s.judge()
@@ -104,26 +81,14 @@ func (s *Step) FailureShare() float64 {
 }
 
 func (s *Step) judge() {
-	switch share := s.FailureShare(); {
-	case s.driverBound():
+	if s.driverBound() {
 		s.Verdict = Inconclusive
 		return
-	case share > MostFailures:
-		s.Why = fmt.Sprintf("%.2f %% of the requests failed, more than %.0f %%", share*100, MostFailures*100)
-	case s.Actual < LeastRate*float64(s.Target):
-		s.Why = fmt.Sprintf("the actual rate was %.1f %% of the target, less than %.0f %%", s.Actual/float64(s.Target)*100, LeastRate*100)
 	}
-	if s.Why != "" {
-		s.Verdict = Breaking
-		return
+	f := verdict.Figures{
+		Target: float64(s.Target), Actual: s.Actual, Failed: s.FailureShare(), P99: s.Latency.P99, Measured: s.Successes+s.Failures > 0,
 	}
-	s.Verdict = Degraded
-	for _, b := range Bands {
-		if s.Latency.P99 < b.Below {
-			s.Verdict = b.Verdict
-			return
-		}
-	}
+	s.Verdict, s.Why = verdict.Of(f), verdict.Why(f)
 }
 
 // driverBound reports whether most of the latency is the driver's, and the service did not
@@ -131,5 +96,5 @@ func (s *Step) judge() {
 // figures.
 func (s *Step) driverBound() bool {
 	refused := s.Failures - s.FailureKinds[load.NotSent].Count - s.FailureKinds[load.TooLate].Count
-	return float64(refused) <= MostFailures*float64(s.Successes+s.Failures) && s.Latency.P99 >= MostLate && s.Late.P99 > s.Latency.P99/2
+	return float64(refused) <= verdict.MostFailures*float64(s.Successes+s.Failures) && s.Latency.P99 >= MostLate && s.Late.P99 > s.Latency.P99/2
 }

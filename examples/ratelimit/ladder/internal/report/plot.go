@@ -1,19 +1,20 @@
 package report
 
 import (
-	"html/template"
-	"strings"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/redislanes/redislanes/bench/chart"
+	judged "github.com/redislanes/redislanes/bench/verdict"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
-// figures draws rates, latencies and failures by target; none without steps.
-func (r *Report) figures() (all []template.HTML, err error) {
+// WritePlot draws rates, latencies and failures by target, as SVG.
+func (r *Report) WritePlot(w io.Writer) error {
 	if len(r.Steps) == 0 {
-		return nil, nil
+		return errors.New("no step was measured")
 	}
 	low, high := float64(r.Steps[0].Target), float64(r.Steps[len(r.Steps)-1].Target)
 	over := chart.Axis{Label: "target (requests a second)"}
@@ -37,25 +38,23 @@ func (r *Report) figures() (all []template.HTML, err error) {
 		r.line("P95", func(s *verdict.Step) float64 { return ms(s.Latency.P95) }),
 		r.line("P50", func(s *verdict.Step) float64 { return ms(s.Latency.P50) }),
 	}
-	for _, b := range verdict.Bands {
+	for _, b := range judged.Bands {
 		latencies = append(latencies, level(string(b.Verdict)+" below "+b.Below.String(), ms(b.Below)))
 	}
 	failures := []chart.Line{
-		r.line("failed", func(s *verdict.Step) float64 { return s.FailureShare() * 100 }), level("breaking above 1 %", verdict.MostFailures*100),
+		r.line("failed", func(s *verdict.Step) float64 { return s.FailureShare() * 100 }), level("breaking above 1 %", judged.MostFailures*100),
 	}
-	for _, c := range []chart.Chart{
-		{Title: "Actual rate", Panels: []chart.Panel{{Title: "successes a second", X: over, Lines: rates}}},
-		{Title: "Latency", Panels: []chart.Panel{{Title: "of successes (logarithmic)", X: over, Y: chart.Latency, Lines: latencies}}},
-		{Title: "Failures", Panels: []chart.Panel{{Title: "share of the requests (%)", X: over, Lines: failures}}},
-	} {
-		text, err := c.SVG()
-		if err != nil {
-			return nil, err
-		}
-		_, svg, _ := strings.Cut(string(text), "<svg")
-		all = append(all, template.HTML("<svg"+svg)) // without the head of an XML file
+	c := chart.Chart{Title: "Ladder", Panels: []chart.Panel{
+		{Title: "successes a second", X: over, Lines: rates},
+		{Title: "latency of successes (logarithmic)", X: over, Y: chart.Latency, Lines: latencies},
+		{Title: "failed (% of the requests)", X: over, Lines: failures},
+	}}
+	text, err := c.SVG()
+	if err != nil {
+		return err
 	}
-	return all, nil
+	_, err = w.Write(text)
+	return err
 }
 
 // line has a point for each step. A step without a latency has none.
