@@ -18,12 +18,19 @@ type Chart struct {
 	Panels []Panel
 }
 
-// A Panel is lines over one axis.
+// A Panel is lines over one axis, or pairs of bars.
 type Panel struct {
 	Title string // what the lines show
 	X     Axis
 	Y     Scale
 	Lines []Line
+	Pairs []Pair
+}
+
+// A Pair is a factor that others report, and ours.
+type Pair struct {
+	Name         string
+	Theirs, Ours float64
 }
 
 // A Line is one series. Lines of a name have one colour, and one entry in the legend.
@@ -87,7 +94,11 @@ func (c *Chart) SVG() ([]byte, error) {
 	titles := wrap(titleStyle(), c.Title, width-0.4*vg.Inch)
 	below := legend.Rectangle(draw.Canvas{}).Size().Y + 2*margin
 	head := lineHeight*vg.Length(len(titles)) + margin
-	height := head + panelHeight*vg.Length(len(panels)) + below
+	height := head
+	for i := range c.Panels {
+		height += c.Panels[i].height()
+	}
+	height += below
 	w, err := draw.NewFormattedCanvas(width, height, "svg")
 	if err != nil {
 		return nil, err
@@ -98,9 +109,11 @@ func (c *Chart) SVG() ([]byte, error) {
 	for i, line := range titles {
 		canvas.FillText(titleStyle(), vg.Point{X: 0.2 * vg.Inch, Y: height - lineHeight*vg.Length(i+1)}, line)
 	}
+	top := head
 	for i, p := range panels {
-		top := head + panelHeight*vg.Length(i)
-		p.Draw(draw.Crop(canvas, margin, -margin, height-top-panelHeight+margin, -top))
+		bottom := top + c.Panels[i].height()
+		p.Draw(draw.Crop(canvas, margin, -margin, height-bottom+margin, -top))
+		top = bottom
 	}
 	legend.Draw(draw.Crop(canvas, 0.2*vg.Inch, 0, 0, -(height - below + margin)))
 	var b bytes.Buffer

@@ -69,6 +69,9 @@ func (c *Chart) legend() (plot.Legend, map[string]int) {
 
 // plot draws the panel, and adds the names to the legend that it has not.
 func (p *Panel) plot(colors map[string]int, legend *plot.Legend) (*plot.Plot, error) {
+	if len(p.Pairs) > 0 {
+		return p.pairs(legend)
+	}
 	drawn := newPlot(p.Title, p.X.Label)
 	points := 0
 	for _, l := range p.Lines {

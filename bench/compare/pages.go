@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/sizing"
 
+	"github.com/redislanes/redislanes/bench/chart"
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
@@ -20,11 +23,48 @@ type reports map[string]*report.Report
 
 // picture draws a figure of the pages, by the name that package plot gives it.
 func (known reports) picture(t pages.Table) ([]byte, error) {
+	if title, ok := strings.CutPrefix(t.Name, "factors "); ok {
+		return known.factors(t, title)
+	}
 	r, err := known.of(t)
 	if err != nil {
 		return nil, err
 	}
 	return plot.SVG(r, t.Name)
+}
+
+// factors draws pairs of bars: TITLE | NAME = THEIRS = value FILE: SELECTION | and so on. FILE is the place of
+// the file among those of the picture, or A ÷ B the selection of a ratio.
+func (known reports) factors(t pages.Table, text string) ([]byte, error) {
+	title, text, _ := strings.Cut(text, " | ")
+	p := chart.Panel{}
+	for bar := range strings.SplitSeq(text, " | ") {
+		parts := strings.SplitN(bar, " = ", 3)
+		if len(parts) != 3 {
+			return nil, fmt.Errorf("%q: want NAME = THEIRS = value FILE: SELECTION", bar)
+		}
+		theirs, err := strconv.ParseFloat(parts[1], 64)
+		if err != nil {
+			return nil, err
+		}
+		of, selection, _ := strings.Cut(parts[2], ": ")
+		kind, place, _ := strings.Cut(of, " ")
+		i, err := strconv.Atoi(place)
+		if err != nil || i < 1 || i > len(t.Files) {
+			return nil, fmt.Errorf("%q: want the number of one of %d files", place, len(t.Files))
+		}
+		figure, err := pages.Figure(kind, t.Program, t.Files[i-1], selection, known.table)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", bar, err)
+		}
+		ours, err := strconv.ParseFloat(figure, 64)
+		if err != nil || ours <= 0 || theirs <= 0 {
+			return nil, fmt.Errorf("%q: %s is no factor", bar, figure)
+		}
+		p.Pairs = append(p.Pairs, chart.Pair{Name: parts[0], Theirs: theirs, Ours: ours})
+	}
+	c := chart.Chart{Title: title, Panels: []chart.Panel{p}}
+	return c.SVG()
 }
 
 // table makes a table of the pages from a raw file: pool factor, or one that Report.Markdown

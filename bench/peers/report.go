@@ -25,8 +25,9 @@ func (r *record) report(w io.Writer) {
 		table.Print(w, "\n%s", parts)
 	}
 	if len(r.turns) > 0 {
-		goals, text := r.goals()
-		table.Print(w, "\ngoals: ours to theirs\n\n%v\n%s\n", goals, text)
+		if goals, text := r.goals(); len(goals.Rows) > 0 {
+			table.Print(w, "\ngoals: ours to theirs\n\n%v\n%s\n", goals, text)
+		}
 	}
 }
 

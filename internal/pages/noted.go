@@ -31,7 +31,7 @@ func fillNotes(text []byte, program string, tables Make) (filled []byte, made in
 				return figure
 			}
 			made++
-			text, failed := figureOf(string(note[1]), program, string(note[3]), string(note[4]), tables)
+			text, failed := Figure(string(note[1]), program, string(note[3]), string(note[4]), tables)
 			if failed != nil {
 				err = fmt.Errorf("%q: %w", note[0], failed)
 			}

@@ -39,7 +39,7 @@ func fillValues(text []byte, program string, tables Make) (filled []byte, made i
 		if part(2) != program {
 			continue
 		}
-		figure, err := figureOf(part(1), part(2), part(3), part(4), tables)
+		figure, err := Figure(part(1), part(2), part(3), part(4), tables)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%q: %w", text[m[0]:m[1]], err)
 		}
@@ -51,7 +51,8 @@ func fillValues(text []byte, program string, tables Make) (filled []byte, made i
 	return filled, made + noted, err
 }
 
-func figureOf(kind, program, files, wanted string, tables Make) (string, error) {
+// Figure is what "KIND by PROGRAM of FILES: WANTED" says; "?" where a file is not measured yet.
+func Figure(kind, program, files, wanted string, tables Make) (string, error) {
 	v, err := parseValue(kind, program, files, wanted)
 	if err != nil {
 		return "", err
