@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // Allow decides about the requests, all of them or none. It returns after the budget, or at the
@@ -100,7 +102,8 @@ func (l *Limiter) lent(r *Request, now time.Time, result *Result) (n *count) {
 	n.mu.Lock()
 	if n.roll(w, now.Sub(l.counts.epoch)) && n.lease.Left() >= cost {
 		result.Quota = of.rule.Quota
-		_, refills = n.lend(l, w, now, cost, &result.Decision)
+		var taken lease.Stretch
+		refills = n.lend(l, w, now, cost, &taken, &result.Decision)
 		result.warn(&of.rule)
 	}
 	n.mu.Unlock()

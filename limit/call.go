@@ -81,7 +81,7 @@ func (c *call) look(l *Limiter, i int, key string) {
 		a.upTo = c.upTo(i)
 	}
 	if a.kind != kindCharge {
-		free := n.free(&n.word, a.window, c.now)
+		free := n.free(a.limit.room(&n.word, a.window, c.now))
 		a.last = a.kind == kindTake && free <= a.limit.rule.burst()/8
 		switch {
 		case a.upTo > a.limit.rule.burst():

@@ -94,9 +94,9 @@ func (c *count) roll(w window.Window, now time.Duration) (ok bool) {
 	return c.number == number
 }
 
-// free returns how many hits fit, with those of the lease. The count is locked.
-func (c *count) free(x *word, w window.Window, now time.Time) int64 {
-	return min(max(0, c.limit.room(x, w, now))+c.lease.Left(), c.limit.rule.burst())
+// free returns how many hits fit, with those of the lease, if a word has this room. The count is locked.
+func (c *count) free(room int64) int64 {
+	return min(max(0, room)+c.lease.Left(), c.limit.rule.burst())
 }
 
 // A denial is when a key was denied first, and what the server said then.

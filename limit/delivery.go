@@ -239,11 +239,10 @@ func (h *hit) mayFit(x *word, w window.Window, alone bool) bool {
 	if h.whole || c.number != c.limit.number(h.window) {
 		return false
 	}
-	tokens, ok := c.lease.Take(missing)
-	if !ok {
+	if !c.lease.Take(missing, &h.tokens) {
 		return false
 	}
-	h.tokens, h.applied = tokens, room == 0
+	h.applied = room == 0
 	return room > 0
 }
 

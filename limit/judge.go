@@ -50,7 +50,7 @@ func (a *ask) looked(d *Decision, h *hit, own int64) {
 
 // denies fills in the decision about a request that does not fit by the word. The count is locked.
 func (c *count) denies(a *ask, x *word, now time.Time, d *Decision) {
-	d.Allowed, d.Remaining = false, c.free(x, a.window, now)
+	d.Allowed, d.Remaining = false, c.free(a.limit.room(x, a.window, now))
 	d.RetryAfter, d.ResetAfter = c.retryAfter(x, a.window, now, a.upTo), a.limit.reset(x, a.window, now)
 }
 
@@ -59,7 +59,7 @@ func (a *ask) without(l *Limiter, d *Decision, err error, now time.Time) {
 	rule, c := &a.limit.rule, a.count
 	if a.kind != kindCharge {
 		c.mu.Lock()
-		full := !c.word.at.IsZero() && c.number == a.limit.number(a.window) && c.free(&c.word, a.window, now) < a.upTo
+		full := !c.word.at.IsZero() && c.number == a.limit.number(a.window) && c.free(a.limit.room(&c.word, a.window, now)) < a.upTo
 		if full {
 			c.denies(a, &c.word, now, d)
 			d.Near = true

@@ -11,35 +11,36 @@ import (
 func (c *call) leased(l *Limiter, a *ask, d *Decision) (ok bool) {
 	a.count.mu.Lock()
 	defer a.count.mu.Unlock()
-	a.tokens, _ = a.count.lend(l, a.window, c.now, a.cost, d)
+	a.count.lend(l, a.window, c.now, a.cost, &a.tokens, d)
 	a.counted, a.began = d.Leased, a.tokens.From
 	return d.Leased
 }
 
-// lend allows the hits of a request if the lease has enough, and returns them. refills reports whether a refill leaves
-// now. The count is locked.
-func (c *count) lend(l *Limiter, w window.Window, now time.Time, cost int64, d *Decision) (taken lease.Stretch, refills bool) {
+// lend allows the hits of a request if the lease has enough, and takes them. It reports whether a refill leaves now.
+// The count is locked.
+func (c *count) lend(l *Limiter, w window.Window, now time.Time, cost int64, taken *lease.Stretch, d *Decision) (refills bool) {
 	if c.hash == 0 || c.number != c.limit.number(w) { // the memory has a bound; the window has ended
-		return taken, false
+		return false
 	}
 	if c.limit.rule.Algorithm == TokenBucket { // the call may have begun before
 		c.lease.Expire(time.Since(l.counts.epoch))
 	}
-	taken, d.Leased = c.lease.Take(cost)
-	if n, wait := c.lease.Ask(cost, now.Sub(l.counts.epoch), c.offer(w, now)); n > 0 {
+	d.Leased = c.lease.Take(cost, taken)
+	o := c.offer(w, now)
+	if n, wait := c.lease.Ask(cost, now.Sub(l.counts.epoch), o); n > 0 {
 		refills = l.refill(c, w, n, wait)
 	}
 	if d.Leased {
-		d.Allowed, d.Remaining, d.ResetAfter = true, c.free(&c.word, w, now), c.limit.reset(&c.word, w, now)
+		d.Allowed, d.Remaining, d.ResetAfter = true, c.free(o.Free), c.limit.reset(&c.word, w, now)
 	}
-	return taken, refills
+	return refills
 }
 
 // offer returns what a refill may take.
 func (c *count) offer(w window.Window, now time.Time) lease.Offer {
 	o := lease.Offer{Free: c.limit.room(&c.word, w, now), Lasts: w.Left()}
 	if c.limit.rule.Algorithm == TokenBucket {
-		o.Lasts, o.Per = min(c.limit.rule.refill(), mostWindow), c.limit.rule.perToken()
+		o.Lasts, o.Per = c.limit.refill, c.limit.bucket.Per
 	}
 	return o
 }

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/window"
@@ -12,11 +13,12 @@ import (
 type Limit struct {
 	rule     Rule
 	calendar *window.Compiled // nil: windows of a fixed length
-	bucket   bucket.Rule
-	leases   bool   // its hits may be reserved
-	prefix   string // of the limiter that made it
-	head     string // of all its keys
-	salt     uint64 // of its keys' hashes
+	bucket   *bucket.Rule
+	refill   time.Duration // of a bucket: how long leases may have its tokens, at most
+	leases   bool          // its hits may be reserved
+	prefix   string        // of the limiter that made it
+	head     string        // of all its keys
+	salt     uint64        // of its keys' hashes
 }
 
 // New returns a limit of the limiter, or an error that names the field that cannot be used. It
@@ -36,7 +38,7 @@ func (r Rule) New(limiter *Limiter) (*Limit, error) {
 	}
 	prefix := limiter.cfg.Prefix
 	return &Limit{
-		rule: r, calendar: calendar, bucket: bucket.Rule{Quota: r.Quota, Burst: r.burst(), Window: r.Window}, leases: r.leased(),
+		rule: r, calendar: calendar, bucket: bucket.NewRule(r.Quota, r.burst(), r.Window), refill: min(r.refill(), mostWindow), leases: r.leased(),
 		prefix: prefix, head: prefix + r.Name + ":", salt: rand.Uint64(),
 	}, nil
 }

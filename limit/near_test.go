@@ -34,7 +34,7 @@ func TestNearCacheKeepsNoTokens(t *testing.T) {
 		}
 		all.Wait()
 		between := float64(length) / float64(asked.Load())
-		possible := float64(length) / (limit.rule.perToken() + between)
+		possible := float64(length) / (limit.bucket.Per + between)
 		t.Logf("%d asked, %d of %.0f allowed", asked.Load(), allowed.Load(), possible)
 		require.InEpsilon(t, possible, allowed.Load(), 0.05)
 	})

@@ -85,7 +85,7 @@ func (q *queue) after(w *waiter) time.Duration {
 	if of.rule.Algorithm == TokenBucket {
 		return of.bucket.RetryAfter(c.word.full-now.Sub(c.word.at), ahead)
 	}
-	if c.free(&c.word, at, now) >= ahead {
+	if c.free(of.room(&c.word, at, now)) >= ahead {
 		return 0
 	}
 	return c.retryAfter(&c.word, at, now, w.cost)
@@ -140,7 +140,7 @@ func (q *queue) ahead(n int64) error {
 		return h.err
 	}
 	defer q.keep(0)
-	of, began := &q.count.limit.bucket, time.Now()
+	of, began := q.count.limit.bucket, time.Now()
 	for given := int64(0); given < n; {
 		w := q.keep(n - given)
 		if w == nil || given+w.cost > n {

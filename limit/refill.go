@@ -78,11 +78,11 @@ func (l *Limiter) filled(h *hit) {
 // stretch returns the hits of a refill. The time of tokens is measured from when Redis was asked, which is too early
 // rather than too late.
 func (l *Limiter) stretch(h *hit) lease.Stretch {
-	rule := &h.count.limit.rule
-	if rule.Algorithm != TokenBucket {
+	of := h.count.limit
+	if of.rule.Algorithm != TokenBucket {
 		return lease.Stretch{N: h.cost}
 	}
-	begins := h.word.full - time.Duration(float64(h.behind+h.cost)*rule.perToken())
+	begins := h.word.full - time.Duration(float64(h.behind+h.cost)*of.bucket.Per)
 	at := h.word.at.Sub(l.counts.epoch)
-	return lease.Stretch{N: h.cost, Per: rule.perToken(), At: at + begins, From: h.from, Ends: at + bucket.Held}
+	return lease.Stretch{N: h.cost, Per: of.bucket.Per, At: at + begins, From: h.from, Ends: at + bucket.Held}
 }

@@ -94,9 +94,6 @@ func (r *Rule) refill() time.Duration {
 	return time.Duration(min(t, math.MaxInt64/2))
 }
 
-// perToken returns how many nanoseconds it takes until a token flows in.
-func (r *Rule) perToken() float64 { return float64(r.Window) / float64(r.Quota) }
-
 // burst returns how many hits may be allowed at once.
 func (r *Rule) burst() int64 {
 	if r.Algorithm == TokenBucket && r.Burst > 0 {

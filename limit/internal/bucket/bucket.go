@@ -11,11 +11,21 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// A Rule is a bucket of Burst tokens, into which Quota tokens flow during a Window. All must be
-// positive.
+// A Rule is how fast a bucket fills, and how many tokens it holds. It is immutable. Make it with [NewRule].
 type Rule struct {
-	Quota, Burst int64
-	Window       time.Duration
+	Burst int64
+	Per   float64 // nanoseconds in which a token flows in
+
+	half      float64 // nanoseconds that rounding may cost
+	per, full string  // for the script: the lengths of a token, and of all tokens with half
+}
+
+// NewRule returns a bucket of burst tokens, into which quota tokens flow during a window.
+func NewRule(quota, burst int64, window time.Duration) *Rule {
+	r := &Rule{Burst: burst, Per: float64(window) / float64(quota)}
+	r.half = min(500, r.Per/2)
+	r.per, r.full = decimal(r.Per), decimal(float64(burst)*r.Per+r.half)
+	return r
 }
 
 // A Mode says what a Draw does with its tokens.
@@ -42,7 +52,7 @@ type Start struct{ At, Taken, Floor, Since int64 }
 // the outcome. It may be sent again then. It is not safe for concurrent use.
 type Draw struct {
 	Key  string
-	Rule Rule
+	Rule *Rule
 	Cost int64 // tokens
 	Mode Mode
 	From Start  // for Return and Unlease
@@ -54,14 +64,15 @@ type Draw struct {
 	Began   Start         // of the tokens taken
 	Err     error
 
-	reply pipeline.Reply
+	reply   pipeline.Reply
+	numbers []int64
+	memory  [6]int64 // of numbers
 }
 
 // Append appends the draw to the pipeline.
 func (d *Draw) Append(p *pipeline.Pipeline) {
-	per := d.Rule.per()
-	args := append(make([]string, 0, 9), d.Now,
-		decimal(per), decimal(min(float64(d.Cost)*per, far)), decimal(float64(d.Rule.Burst)*per+d.Rule.half()), modes[d.Mode])
+	r := d.Rule
+	args := append(make([]string, 0, 9), d.Now, r.per, decimal(min(float64(d.Cost)*r.Per, far)), r.full, modes[d.Mode])
 	if d.Mode == Return || d.Mode == Unlease {
 		for _, n := range [...]int64{d.From.At, d.From.Taken, d.From.Floor, d.From.Since} {
 			args = append(args, strconv.FormatInt(n, 10))
@@ -82,45 +93,40 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 // Read sets the outcome from the reply, once the pipeline has run. With Once, the outcome of a draw
 // that took effect earlier has nothing but Applied.
 func (d *Draw) Read() {
-	var n []int64
-	if d.Err = d.reply.Into(&n); d.Err == nil && len(n) != 6 {
-		d.Err = fmt.Errorf("limit: the script has replied with %d numbers, want 6", len(n))
+	d.numbers = d.memory[:0]
+	if d.Err = d.reply.Into(&d.numbers); d.Err == nil && len(d.numbers) != len(d.memory) {
+		d.Err = fmt.Errorf("limit: the script has replied with %d numbers, want %d", len(d.numbers), len(d.memory))
 	}
 	if d.Err != nil {
 		d.Applied, d.Full, d.Began = false, 0, Start{}
 		return
 	}
+	n := d.numbers
 	d.Applied, d.Full, d.Began = n[0] == 1, time.Duration(n[1]), Start{n[2], n[3], n[4], n[5]}
 }
 
-// per returns how many nanoseconds it takes until a token flows in.
-func (r Rule) per() float64 { return float64(r.Window) / float64(r.Quota) }
-
-// half returns the nanoseconds that rounding may cost.
-func (r Rule) half() float64 { return min(500, r.per()/2) }
-
 // Flow returns how long it takes until n tokens flow in.
-func (r Rule) Flow(n int64) time.Duration { return duration(float64(n) * r.per()) }
+func (r *Rule) Flow(n int64) time.Duration { return duration(float64(n) * r.Per) }
 
 // Remaining returns how many tokens a bucket has that is full after so long. If it owes tokens, that is negative.
-func (r Rule) Remaining(full time.Duration) int64 {
-	taken := math.Ceil((float64(full) - r.half()) / r.per())
+func (r *Rule) Remaining(full time.Duration) int64 {
+	taken := math.Ceil((float64(full) - r.half) / r.Per)
 	return r.Burst - int64(min(max(taken, 0), 1<<62))
 }
 
 // RetryAfter returns how long it takes until a bucket that is full after so long has the tokens; 0 if
 // it has them now. It never has more than the burst.
-func (r Rule) RetryAfter(full time.Duration, tokens int64) time.Duration {
-	missing := float64(full) - float64(r.Burst-tokens)*r.per()
-	if missing <= r.half() {
+func (r *Rule) RetryAfter(full time.Duration, tokens int64) time.Duration {
+	missing := float64(full) - float64(r.Burst-tokens)*r.Per
+	if missing <= r.half {
 		return 0
 	}
 	return duration(math.Ceil(missing/1000) * 1000) // the server's clock has microseconds
 }
 
 // After returns where the tokens behind the first n begin.
-func (r Rule) After(s Start, n int64) Start {
-	passed := int64(float64(n) * r.per() / 1000)
+func (r *Rule) After(s Start, n int64) Start {
+	passed := int64(float64(n) * r.Per / 1000)
 	s.At, s.Taken = s.At+passed, s.Taken+passed
 	return s
 }

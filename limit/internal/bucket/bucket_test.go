@@ -58,7 +58,7 @@ func (s *server) draw(d Draw) *Draw {
 }
 
 // A key draws from one bucket.
-func (s *server) key(key string, rule Rule) func(mode Mode, cost int64, from ...Start) *Draw {
+func (s *server) key(key string, rule *Rule) func(mode Mode, cost int64, from ...Start) *Draw {
 	return func(mode Mode, cost int64, from ...Start) *Draw {
 		s.t.Helper()
 		d := Draw{Key: key, Rule: rule, Cost: cost, Mode: mode}
@@ -73,7 +73,7 @@ func (s *server) key(key string, rule Rule) func(mode Mode, cost int64, from ...
 func TestDraws(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, s *server) {
-		draw := s.key("k", Rule{10, 20, 10 * time.Second})
+		draw := s.key("k", NewRule(10, 20, 10*time.Second))
 		full := func(seconds float64, d *Draw) *Draw {
 			t.Helper()
 			require.Equal(t, time.Duration(seconds*1e9), d.Full)
@@ -123,7 +123,7 @@ func TestDraws(t *testing.T) {
 		full(7, draw(Take, 7))
 		full(7, draw(Return, 5, early.Began))
 
-		draw = s.key("far", Rule{10, 100, 10 * time.Second})
+		draw = s.key("far", NewRule(10, 100, 10*time.Second))
 		far := draw(Lease, 20)
 		draw(Take, 5)
 		full(45, draw(Lease, 20))

@@ -29,7 +29,7 @@ type history struct {
 	*server
 	random  *rand.Rand
 	key     string
-	rules   []Rule
+	rules   []*Rule
 	charges bool
 	leases  bool
 	passed  int64
@@ -38,7 +38,7 @@ type history struct {
 	leased  []holder
 }
 
-func (h *history) rule() Rule {
+func (h *history) rule() *Rule {
 	if len(h.rules) > 1 {
 		return h.rules[h.random.IntN(len(h.rules))]
 	}
@@ -136,8 +136,8 @@ func (h *history) judge() {
 	var burst, per float64
 	for i, r := range h.rules {
 		burst = max(burst, float64(r.Burst))
-		if i == 0 || r.per() < per {
-			per = r.per()
+		if i == 0 || r.Per < per {
+			per = r.Per
 		}
 	}
 	for to, last := range h.grants {
@@ -163,10 +163,11 @@ func TestNeverMore(t *testing.T) {
 		began, used := s.now, 0
 		for seed := range s.rounds(200) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			rule := []Rule{{10, 20, 10 * time.Second}, {7, 7, 10 * time.Second}, {3, 40, 7 * time.Second}, {1, 1, 2 * time.Second}}[random.IntN(4)]
-			h := &history{server: s, random: random, key: fmt.Sprint("n", seed), rules: []Rule{rule}, charges: seed%3 == 0, leases: seed%2 == 0}
+			of := [][3]int64{{10, 20, 10}, {7, 7, 10}, {3, 40, 7}, {1, 1, 2}}[random.IntN(4)]
+			quota, burst, window := of[0], of[1], time.Duration(of[2])*time.Second
+			h := &history{server: s, random: random, key: fmt.Sprint("n", seed), rules: []*Rule{NewRule(quota, burst, window)}, charges: seed%3 == 0, leases: seed%2 == 0}
 			if seed%4 == 1 {
-				h.rules = append(h.rules, Rule{rule.Quota * 3, rule.Burst, rule.Window}, Rule{rule.Quota, rule.Burst * 2, rule.Window})
+				h.rules = append(h.rules, NewRule(quota*3, burst, window), NewRule(quota, burst*2, window))
 			}
 			s.now = began
 			for range 150 {
@@ -181,14 +182,14 @@ func TestNeverMore(t *testing.T) {
 
 // A plain bucket counts the nanoseconds that it is missing.
 type plain struct {
-	rule        Rule
+	rule        *Rule
 	missing, at int64
 }
 
 // taken returns what is missing at now, by the rule.
-func (b *plain) taken(r Rule, now int64) int64 {
+func (b *plain) taken(r *Rule, now int64) int64 {
 	missing := max(0, b.missing-(now-b.at)*1000)
-	return int64(float64(missing) / b.rule.per() * r.per())
+	return int64(float64(missing) / b.rule.Per * r.Per)
 }
 
 // TestAllThatFits: a call is allowed exactly if it fits what was used, also after others that gave all
@@ -197,7 +198,7 @@ func TestAllThatFits(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, s *server) {
 		began := s.now
-		rules := []Rule{{10, 25, 10 * time.Second}, {5, 25, 10 * time.Second}, {10, 8, 10 * time.Second}}
+		rules := []*Rule{NewRule(10, 25, 10*time.Second), NewRule(5, 25, 10*time.Second), NewRule(10, 8, 10*time.Second)}
 		for seed := range s.rounds(60) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			s.now = began
@@ -218,11 +219,11 @@ func TestAllThatFits(t *testing.T) {
 				switch takes := d.Mode != Look && fits || d.Mode == Charge; {
 				case takes:
 					b = plain{rule, missing + need, s.now}
-				case d.Mode != Look && missing > 0 && rule.per() < b.rule.per():
+				case d.Mode != Look && missing > 0 && rule.Per < b.rule.Per:
 					b = plain{rule, missing, s.now}
-				case !fits && rule.per() > b.rule.per(): // what it lacks flows in at the old rate
+				case !fits && rule.Per > b.rule.Per: // what it lacks flows in at the old rate
 					lacks := float64(missing + need - rule.Flow(rule.Burst).Nanoseconds())
-					require.InDelta(t, lacks/rule.per()*b.rule.per(), rule.RetryAfter(d.Full, d.Cost), 2000)
+					require.InDelta(t, lacks/rule.Per*b.rule.Per, rule.RetryAfter(d.Full, d.Cost), 2000)
 					continue
 				}
 				require.InDelta(t, b.taken(rule, s.now), d.Full, 10, "%s: step %d", key, step)
@@ -232,7 +233,7 @@ func TestAllThatFits(t *testing.T) {
 }
 
 // detour takes tokens, some of which others take while the first are out, and gives all back.
-func (s *server) detour(random *rand.Rand, key string, rule Rule) {
+func (s *server) detour(random *rand.Rand, key string, rule *Rule) {
 	var out []*Draw
 	for range 1 + random.IntN(3) {
 		if d := s.draw(Draw{Key: key, Rule: rule, Cost: 1 + random.Int64N(6)}); d.Applied {

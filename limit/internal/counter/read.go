@@ -116,7 +116,7 @@ func (s *Server) readFitting(t *Take, at step) {
 
 // fitting returns the total and whether the hits are counted, and the total before.
 func (t *Take) fitting(at step) (numbers []int64, before int64, err error) {
-	t.numbers = t.numbers[:0]
+	t.numbers = t.memory[:0]
 	if err = t.main.Into(&t.numbers); err != nil {
 		return nil, 0, err
 	}

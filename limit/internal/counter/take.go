@@ -38,6 +38,7 @@ type Take struct {
 	n                    int64 // hits that the step asks for: N, or -N if they went over
 	main, before, expire pipeline.Reply
 	numbers              []int64
+	memory               [3]int64 // of numbers
 }
 
 // A step is what a take asks in a round.

@@ -43,16 +43,15 @@ const (
 	rest = 5 * Tick // without a refill after one that failed
 )
 
-// Take takes the hits of a call, all or none. If the call is denied, [Lease.Give] puts them back.
-func (l *Lease) Take(cost int64) (taken Stretch, ok bool) {
+// Take takes the hits of a call into taken, all or none. If the call is denied, [Lease.Give] puts them back.
+func (l *Lease) Take(cost int64, taken *Stretch) (ok bool) {
 	if ok = cost <= l.left; ok {
 		l.left -= cost
-		return l.line.take(cost), true
-	}
-	if l.asked == early {
+		l.line.take(cost, taken)
+	} else if l.asked == early {
 		l.asked = dry
 	}
-	return taken, false
+	return ok
 }
 
 // Give puts hits back that were taken.

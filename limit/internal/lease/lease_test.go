@@ -28,7 +28,7 @@ func offer(free int64, ends time.Duration) Offer { return Offer{Free: free, Last
 
 // hit takes a hit and notes it.
 func hit(l *Lease, cost int64, at time.Duration, o Offer) (ok bool, ask int64) {
-	_, ok = l.Take(cost)
+	ok = l.Take(cost, new(Stretch))
 	ask, _ = l.Ask(cost, at, o)
 	return ok, ask
 }
@@ -211,12 +211,11 @@ func TestCallsCount(t *testing.T) {
 func TestGiveBack(t *testing.T) {
 	var l Lease
 	fill(&l, 62)
-	taken, ok := l.Take(60)
-	require.True(t, ok)
+	var taken Stretch
+	require.True(t, l.Take(60, &taken))
 	l.Give(taken)
 	require.EqualValues(t, 62, l.Left())
-	_, ok = l.Take(63)
-	require.False(t, ok, "all or nothing")
+	require.False(t, l.Take(63, new(Stretch)), "all or nothing")
 	require.EqualValues(t, 62, l.Left())
 	l.Next()
 	require.Zero(t, l.Left())
@@ -322,7 +321,7 @@ func TestRefillsComeInTime(t *testing.T) {
 					refill.N = 0
 				}
 				l.Expire(at)
-				_, ok := l.Take(1)
+				ok := l.Take(1, new(Stretch))
 				if n, wait := l.Ask(1, at, Offer{Free: 1e9, Lasts: time.Hour, Per: float64(per)}); n > 0 {
 					if comes = at; wait {
 						comes += Tick

@@ -61,23 +61,23 @@ func (l *line) expire(at time.Duration) (gone int64) {
 	return gone
 }
 
-// take takes tokens from the first stretches. The line must have as many. What it returns begins with the
+// take takes tokens from the first stretches into taken. The line must have as many. What is taken begins with the
 // earliest of their times: tokens that are given back with too early a time are lost too early, but with too late a
 // time they are there twice.
-func (l *line) take(n int64) (taken Stretch) {
+func (l *line) take(n int64, taken *Stretch) {
 	if len(*l) == 0 {
-		return Stretch{N: n}
+		*taken = Stretch{N: n}
+		return
 	}
-	taken = (*l)[0]
+	*taken = (*l)[0]
 	for taken.N = n; n > 0; {
-		s := (*l)[0]
+		s := &(*l)[0]
 		taken.Ends = min(taken.Ends, s.Ends)
 		if s.At < taken.At {
 			taken.At, taken.From = s.At, s.From
 		}
 		n -= l.cut(0, min(n, s.N))
 	}
-	return taken
 }
 
 // give puts tokens back that were taken. They join the first stretch, which begins no later then.

@@ -10,6 +10,11 @@ import (
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 )
 
+func take(l *line, n int64) (taken Stretch) {
+	l.take(n, &taken)
+	return taken
+}
+
 // TestLine: tokens are handed out in their order, and are gone once their stretch has begun.
 func TestLine(t *testing.T) {
 	var l line
@@ -17,8 +22,8 @@ func TestLine(t *testing.T) {
 	l.add(Stretch{Per: 1e6, At: 20 * time.Millisecond, From: bucket.Start{At: 15_000}, N: 2, Ends: 2 * time.Second})
 	require.Zero(t, l.expire(10*time.Millisecond))
 	require.EqualValues(t, 1, l.expire(10*time.Millisecond+1))
-	require.Equal(t, Stretch{Per: 1e6, At: 11 * time.Millisecond, From: bucket.Start{At: 6000}, N: 1, Ends: time.Second}, l.take(1))
-	taken := l.take(3)
+	require.Equal(t, Stretch{Per: 1e6, At: 11 * time.Millisecond, From: bucket.Start{At: 6000}, N: 1, Ends: time.Second}, take(&l, 1))
+	taken := take(&l, 3)
 	require.Equal(t, Stretch{Per: 1e6, At: 12 * time.Millisecond, From: bucket.Start{At: 7000}, N: 3, Ends: time.Second}, taken, "two, and one of the next stretch")
 	l.give(taken)
 	l.add(Stretch{Per: 1e6, At: 30 * time.Millisecond, From: bucket.Start{At: 25_000}, N: 2, Ends: 2 * time.Second})
@@ -38,7 +43,7 @@ func TestTakenTokensAreNotLate(t *testing.T) {
 	var l line
 	l.add(Stretch{Per: 1e6, At: 100 * time.Millisecond, From: bucket.Start{At: 95_000}, N: 1, Ends: time.Second})
 	l.add(Stretch{Per: 1e6, At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 20, Ends: 2 * time.Second})
-	require.Equal(t, Stretch{Per: 1e6, At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 10, Ends: time.Second}, l.take(10))
+	require.Equal(t, Stretch{Per: 1e6, At: 50 * time.Millisecond, From: bucket.Start{At: 45_000}, N: 10, Ends: time.Second}, take(&l, 10))
 	require.Equal(t, line{{Per: 1e6, At: 59 * time.Millisecond, From: bucket.Start{At: 54_000}, N: 11, Ends: 2 * time.Second}}, l)
 }
 
@@ -61,7 +66,7 @@ func TestLineIsNeverLate(t *testing.T) {
 				left += s.N
 			case 1:
 				if n := min(left, 1+r.Int64N(5)); n > 0 {
-					out = append(out, l.take(n))
+					out = append(out, take(&l, n))
 					left -= n
 				}
 			case 2:
