@@ -280,18 +280,6 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestRunWithSentinels: the addresses are those of Sentinels, with a password of
-// their own.
-func TestRunWithSentinels(t *testing.T) {
-	watched := servers.StartWithSentinels(t, servers.Options{Password: "canary"})
-	t.Setenv(passwordVariable, "canary")
-	r := launch(t, "-addrs", "redis-sentinel://"+strings.Join(watched.SentinelAddrs(), ",")+"?sentinel_password=canary&master_name="+servers.PrimaryName)
-	code, text := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=plan=paid,user=42")
-	require.Equal(t, http.StatusOK, code, text)
-	r.end()
-	require.NotContains(t, r.log.String(), "canary")
-}
-
 // TestReadyWithoutRedis: by default the service is ready although Redis is not there.
 func TestReadyWithoutRedis(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ func (s *settings) Validate() error {
 		atLeast("drain-delay", s.Listen.DrainDelay, 0),
 		atLeast("shutdown-timeout", s.Listen.ShutdownTimeout, time.Millisecond),
 		atLeast("connect-timeout", s.Redis.ConnectTimeout, time.Millisecond),
-		s.checkTogether(), s.Quota.check(), s.Shed.check(), s.TLS.check(), s.Pool.check(),
+		s.checkTogether(), s.Quota.check(), s.Shed.check(), s.TLS.check(),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -166,12 +166,4 @@ func (s *settings) config() (c cluster.Config, addrs []string, err error) {
 	s.Cluster.config(&c)
 	c.Pool = s.Pool.config()
 	return c, addrs, c.Validate()
-}
-
-// trimmed returns the words of a list without what is around them.
-func trimmed(list []string) []string {
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
-	}
-	return list
 }

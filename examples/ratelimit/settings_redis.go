@@ -112,18 +112,13 @@ func (t *tlsSettings) pair(*tls.CertificateRequestInfo) (*tls.Certificate, error
 }
 
 type clusterSettings struct {
-	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
 	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
-	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow, in place of those that the library knows."`
 	AddrMap      map[string]string `name:"addr-map" placeholder:"HOST:PORT=HOST:PORT;..." help:"What to dial in place of addresses that the cluster names, behind NAT."`
 }
 
 func (c *clusterSettings) config(config *cluster.Config) {
-	config.RefreshEvery, config.RetryWindow = c.RefreshEvery, c.RetryWindow
-	if len(c.Slow) > 0 {
-		config.Slow = trimmed(c.Slow)
-	}
+	config.RetryWindow = c.RetryWindow
 	if c.WaitForNodes {
 		config.RetryWindow = cluster.WhileContextLasts
 	}

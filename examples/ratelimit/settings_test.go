@@ -7,95 +7,44 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
 )
 
-// everything sets each flag of the pools and the client to something else than its
-// default; those of one kind of pool are added.
-var everything = []string{
-	"-addrs", "redis-sentinel://a:1, b:2/1?protocol=3&timeout=1s&master_name=mymaster&lazy=true", "-username", "u", "-no-set-info", "-refresh-every", "1s", "-retry-window", "2s", "-slow", "GET, EVAL", "-addr-map", "a:1=c:3;b:2=d:4",
-	"-max-waiters", "7", "-suspect-after", "1s", "-stall-timeout", "2s", "-max-age", "1h",
-	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
-}
-
-// leftOut are the fields without a setting, and why.
-var leftOut = map[string]string{
-	"limit.Config.Observer":     "the service's own, for /metrics",
-	"cluster.Config.Trace":      "the service's own, for /metrics",
-	"cluster.Config.Logger":     "the service's own",
-	"cluster.Config.Standalone": "a parameter of the URL, which excludes Sentinels",
-	"cluster.Config.Near":       "a limiter reads nothing from replicas",
-	"Dialer.Credentials":        "set by -password-file, in place of Username and Password",
-	"Dialer.TLS":                "has settings of its own, -tls and so on, with files",
-	"Dialer.MaxReply":           "the replies of a limiter are numbers",
-	"Dialer.NetDial":            "a function",
-}
-
-// TestEveryFieldHasASetting: what the library can be told, the service can.
-func TestEveryFieldHasASetting(t *testing.T) {
+// TestSettings: flags of the client, the pools and the limits become settings of the library.
+func TestSettings(t *testing.T) {
 	t.Setenv(passwordVariable, "canary")
-	for kind, flags := range map[string][]string{
-		"fixed":    {"-pool", "fixed", "-pool-size", "3"},
-		"adaptive": {"-pool", "adaptive", "-pool-min", "2", "-pool-max", "4", "-pool-idle-timeout", "6s"},
-		"laned": {
-			"-pool", "laned", "-lanes", "2", "-lane-strategy", "round-robin", "-slow-lanes", "3",
-			"-max-in-flight", "99", "-max-dedicated", "11",
-		},
+	for kind, want := range map[string]pool.Config{
+		"fixed":    pool.Fixed{Size: 3, Options: pool.Options{MaxWaiters: 7, SuspectAfter: time.Second, StallTimeout: 2 * time.Second, MaxAge: time.Hour}},
+		"adaptive": pool.Adaptive{Max: 3, Options: pool.Options{MaxWaiters: 7, SuspectAfter: time.Second, StallTimeout: 2 * time.Second, MaxAge: time.Hour}},
+		"laned":    pool.Laned{Lanes: 3, Options: pool.Options{MaxWaiters: 7, SuspectAfter: time.Second, StallTimeout: 2 * time.Second, MaxAge: time.Hour}},
 	} {
-		s, err := parse(append(flags, everything...), io.Discard)
+		s, err := parse([]string{
+			"-addrs", "redis-sentinel://a:1, b:2/1?protocol=3&timeout=1s&master_name=mymaster&lazy=true", "-username", "u", "-no-set-info",
+			"-pool", kind, "-pool-size", "3", "-max-waiters", "7", "-suspect-after", "1s", "-stall-timeout", "2s", "-max-age", "1h",
+			"-retry-window", "2s", "-addr-map", "a:1=c:3;b:2=d:4",
+			"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time", "-no-leases",
+		}, io.Discard)
 		require.NoError(t, err, kind)
 		c, addrs, err := s.config()
 		require.NoError(t, err)
-		requireSet(t, "", reflect.ValueOf(c.Pool))
-		requireSet(t, "cluster.", reflect.ValueOf(c))
-		requireSet(t, "", reflect.ValueOf(c.Dialer))
-		requireSet(t, "limit.", reflect.ValueOf(s.Limit.config()))
+		require.Equal(t, want, c.Pool)
+		require.Equal(t, 2*time.Second, c.RetryWindow)
+		require.True(t, c.Dialer.NoSetInfo)
+		require.Equal(t, []string{"u", "canary"}, []string{c.Dialer.Username, c.Dialer.Password})
+		require.Equal(t, limit.Config{Prefix: "p:", Budget: 7 * time.Millisecond, NearCache: 8, Instances: 9, ServerTime: true}, s.Limit.config())
 		require.Equal(t, "c:3", c.AddrMap("a:1"))
 		require.Equal(t, "x:9", c.AddrMap("x:9"))
 		require.Equal(t, []string{"a:1", "b:2"}, addrs)
-	}
-}
-
-// requireSet fails if a field is zero that is not left out.
-func requireSet(t *testing.T, prefix string, v reflect.Value) {
-	t.Helper()
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name := prefix + v.Type().Name() + "." + f.Name
-		if _, ok := leftOut[name]; ok {
-			continue
-		}
-		if f.Type == reflect.TypeFor[pool.Options]() {
-			requireSet(t, "", v.Field(i))
-			continue
-		}
-		require.False(t, v.Field(i).IsZero(), "%s: no flag sets it, and leftOut has no reason", name)
-	}
-}
-
-// TestLeftOut: no reason is kept for a field that is not there.
-func TestLeftOut(t *testing.T) {
-	types := map[string]reflect.Type{
-		"Options": reflect.TypeFor[pool.Options](), "Laned": reflect.TypeFor[pool.Laned](), "limit.Config": reflect.TypeFor[limit.Config](),
-		"cluster.Config": reflect.TypeFor[cluster.Config](), "Dialer": reflect.TypeFor[lanes.Dialer](),
-	}
-	for name := range leftOut {
-		i := strings.LastIndexByte(name, '.')
-		of := types[name[:i]]
-		require.NotNil(t, of, name)
-		_, ok := of.FieldByName(name[i+1:])
-		require.True(t, ok, name)
+		of, err := s.limitOf(new(limit.Limiter))(limit.Rule{Name: "l", Quota: 1, Window: time.Second})
+		require.NoError(t, err)
+		require.True(t, of.Rule().NoLease)
 	}
 }
 
@@ -106,11 +55,7 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	c, _, err := s.config()
 	require.NoError(t, err)
-	strategy := reflect.ValueOf(c.Pool.(pool.Laned).Strategy).Pointer()
-	require.Equal(t, reflect.ValueOf(lanes.FirstFit).Pointer(), strategy)
-	l := c.Pool.(pool.Laned)
-	l.Strategy = nil
-	require.Equal(t, pool.Laned{}, l)
+	require.Equal(t, pool.Laned{}, c.Pool)
 	require.Equal(t, limit.Config{Prefix: "limit:", Budget: 100 * time.Millisecond, NearCache: 50_000}, s.Limit.config())
 	require.False(t, s.Shed.On)
 	require.Equal(t, "127.0.0.1:6070", s.Listen.AdminAddr)
@@ -118,7 +63,7 @@ func TestDefaults(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
-		"RATELIMIT_ADDRS": "a:1,b:2", "RATELIMIT_POOL": "adaptive", "RATELIMIT_POOL_MAX": "12", "RATELIMIT_MAX_WAITERS": "5",
+		"RATELIMIT_ADDRS": "a:1,b:2", "RATELIMIT_POOL": "adaptive", "RATELIMIT_POOL_SIZE": "12", "RATELIMIT_MAX_WAITERS": "5",
 		"RATELIMIT_GRPC_MAX_CONNECTION_AGE": "1h", "RATELIMIT_SHED": "true", "RATELIMIT_LOG_LEVEL": "warn", "RATELIMIT_PPROF": "false",
 		"RATELIMIT_BUDGET": "5ms", "RATELIMIT_PASSWORD": "canary", "RATELIMIT_STALL_TIMEOUT": "2s",
 	} {
@@ -167,12 +112,8 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-password", "canary"}, "password"},
 		{[]string{"-addrs", "redis://u:canary@a:1:2"}, "--addrs: cluster: ParseURL: address 1: want host or host:port"},
 		{[]string{"-pool", "elastic"}, "--pool"},
-		{[]string{"-pool", "fixed", "-lanes", "3"}, "--lanes needs --pool=laned, and it is fixed"},
-		{[]string{"-pool", "fixed", "-pool-idle-timeout", "3s"}, "--pool-idle-timeout needs --pool=adaptive"},
-		{[]string{"-pool-size", "3"}, "--pool-size needs --pool=fixed, and it is laned"},
-		{[]string{"-pool-max", "3"}, "--pool-max needs --pool=adaptive"},
 		{[]string{"-max-age=5ms"}, "MaxAge = 5ms: must be"},
-		{[]string{"-lanes=-3"}, "Laned.Lanes = -3: must not be negative"},
+		{[]string{"-pool-size=-3"}, "Laned.Lanes = -3: must not be negative"},
 		{[]string{"-max-waiters=many"}, "max-waiters"},
 		{[]string{"-stall-timeout=3"}, "stall-timeout"},
 		{[]string{"-addrs=redis://a?protocol=4"}, "Dialer.Protocol = 4: must be 2 or 3"},
@@ -205,16 +146,16 @@ func TestMistakes(t *testing.T) {
 			require.NotContains(t, err.Error(), "canary")
 		}
 	}
-	t.Setenv("RATELIMIT_POOL_MAX", "many")
-	_, err := parse([]string{"-pool=adaptive"}, io.Discard)
-	require.ErrorContains(t, err, "RATELIMIT_POOL_MAX")
+	t.Setenv("RATELIMIT_POOL_SIZE", "many")
+	_, err := parse(nil, io.Discard)
+	require.ErrorContains(t, err, "RATELIMIT_POOL_SIZE")
 }
 
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
 	_, err := parse([]string{"-help"}, &out)
 	require.ErrorIs(t, err, flags.ErrHelp)
-	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_IN_FLIGHT", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
+	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_WAITERS", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
 		require.Contains(t, out.String(), want)
 	}
 }

@@ -122,32 +122,6 @@ func TestPagesAreWhatWasMeasured(t *testing.T) {
 	require.Empty(t, changed, "differ from what was measured: run make pages")
 }
 
-// TestOverload: a service that is asked for ten times what it can do breaks, and
-// what its queue costs is in the latencies.
-func TestOverload(t *testing.T) {
-	s := fake.New(1, 20*time.Millisecond) // 50 a second
-	r := run(t, "-target", fake.Serve(t, s), "-from", "500", "-to", "500", "-max", "2000", "-for", "1s", "-warmup", "500ms", "-timeout", "300ms")
-	require.Equal(t, ok, r.status, r.errors)
-	require.Len(t, r.report.Steps, 1, "no further than the breaking point")
-	step := r.report.Steps[0]
-	if step.Verdict == verdict.Inconclusive { // this machine is too busy to say
-		require.Greater(t, step.Late.P99, step.Latency.P99/2)
-		require.Equal(t, 500, r.report.Summary.Inconclusive)
-		return
-	}
-	require.Equal(t, judged.Breaking, step.Verdict)
-	require.Equal(t, 500, r.report.Summary.Breaking)
-	require.EqualValues(t, 500, step.Successes+step.Failures)
-	require.Less(t, step.Actual, 75.0)
-	require.Contains(t, step.FailureKinds, "DeadlineExceeded")
-	if step.Successes > 0 {
-		require.Greater(t, step.Latency.P50, 100*time.Millisecond)
-	}
-	require.Contains(t, r.out, "limit:               none")
-	require.Contains(t, r.out, "| DeadlineExceeded |")
-	require.Contains(t, r.errors, "outstanding")
-}
-
 // TestLatency: the proxy's delay is in every latency.
 func TestLatency(t *testing.T) {
 	r := run(t, "-target", fake.Serve(t, fake.New(100, 0)), "-from", "50", "-to", "50", "-max", "50", "-for", "200ms", "-warmup", "0",

@@ -205,21 +205,6 @@ func TestReports(t *testing.T) {
 	require.Equal(t, ok, w.ask(request("user=one")).GetOverallCode())
 }
 
-func TestValuesAreApart(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
-	for range 2 {
-		require.Equal(t, ok, w.ask(request("plan=gold,path=/img/a")).GetOverallCode())
-	}
-	require.Equal(t, over, w.ask(request("plan=gold,path=/img/a")).GetOverallCode())
-	require.Equal(t, ok, w.ask(request("plan=gold,path=/img/b")).GetOverallCode())
-	require.Equal(t, ok, w.ask(request("plan=gold,path=/css/a")).GetOverallCode(), "no rule")
-	req := request("banned=1")
-	require.Equal(t, over, w.ask(req).GetOverallCode())
-	req.Domain = "elsewhere"
-	require.Equal(t, ok, w.ask(req).GetOverallCode())
-}
-
 func TestShadow(t *testing.T) {
 	t.Parallel()
 	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})

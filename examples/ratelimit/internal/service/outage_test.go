@@ -44,8 +44,8 @@ func canceled(t *testing.T) limit.Decision {
 	return d
 }
 
-// TestOutageIsLogged: there is a line at the beginning, one each minute and one at the end, however many
-// requests there are in between. They say what becomes of requests, and the main cause.
+// TestOutageIsLogged: there is a line at the beginning and one at the end, however many requests there are in
+// between. They say what becomes of requests, and the cause.
 func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,17 +75,13 @@ func TestOutageIsLogged(t *testing.T) {
 				require.Empty(t, decide(gone))
 			}
 			require.Empty(t, decide(closed))
-			time.Sleep(time.Second)
-			require.Equal(t, `WARN msg="limits are not enforced: Redis cannot decide, some requests pass, and limits that fail closed deny others" `+
-				`cause="node a is down" share=34.1% passed=60 denied=1 for=1m0s`, decide(open))
-			time.Sleep(time.Minute)
-			require.Equal(t, `WARN msg="requests are denied: Redis cannot decide limits that fail closed" cause="node b is down" share=100% passed=0 denied=1 for=2m0s`, decide(closed))
 			time.Sleep(10 * time.Second)
 			require.Empty(t, decide(limit.Decision{Near: true}), "Redis was not asked")
 			require.Empty(t, decide(gone))
-			require.Equal(t, `INFO msg="Redis decides all limits again" limits=63 for=2m0s`, decide(redis))
+			require.Equal(t, `INFO msg="Redis decides all limits again" passed=60 denied=1 for=59s`, decide(redis))
 			require.Empty(t, decide(redis))
 		}
-		require.Equal(t, 2+2*(1+4*59+1+1+1+4), next.decided, "all are passed on")
+		require.Contains(t, decide(closed), `WARN msg="requests are denied: Redis cannot decide limits that fail closed" cause="node b is down"`)
+		require.Equal(t, 3+2*(1+4*59+1+4), next.decided, "all are passed on")
 	})
 }
