@@ -27,28 +27,24 @@ type ladder struct {
 func (l *ladder) run(ctx context.Context) {
 	_ = l.raw.Write(report.Line{Start: &l.report.Start})
 	draw := load.Uniform(l.Keys, l.Seed)
-	if l.Distribution == "zipf" && l.Keys > 1 {
-		draw = load.Zipf(l.Keys, l.Skew, l.Seed)
+	if l.Zipf > 0 && l.Keys > 1 {
+		draw = load.Zipf(l.Keys, l.Zipf, l.Seed)
 	}
 	for n := 1; ctx.Err() == nil; n++ {
 		rate, more := l.plan().Next(l.report.Steps)
 		if !more || n > 1 && !wait(ctx, l.Pause) {
 			break
 		}
-		takes := l.WarmUp + l.For
-		say(l.progress, "step %d: %d requests a second for %v\n", n, rate, takes)
+		say(l.progress, "step %d: %d requests a second for %v\n", n, rate, l.WarmUp+l.For)
 		step := load.Step{
-			Rate: rate, WarmUp: l.WarmUp, For: l.For, Outstanding: l.Outstanding, Timeout: l.Timeout,
-			Key: draw, Send: l.send, Used: l.used, Watch: func(p load.Progress) {
-				say(l.progress, "step %d: %d/s, %v of %v: %.0f/s answered, %d failed, %d outstanding, P99 %v\n",
-					n, rate, p.Elapsed.Round(time.Second), takes, p.Rate, p.Failed, p.Outstanding, p.P99.Round(10*time.Microsecond))
-			},
+			Rate: rate, WarmUp: l.WarmUp, For: l.For, Outstanding: l.Outstanding, Timeout: l.Timeout, Key: draw, Send: l.send, Used: l.used,
 		}
 		measured := verdict.Of(rate, step.Run(ctx))
 		if measured.Verdict == verdict.Interrupted && measured.Successes+measured.Failures == 0 {
 			break
 		}
 		l.report.Add(measured)
+		say(l.progress, "step %d: %s: %.0f/s answered, %d failed, P99 %v\n", n, measured.Verdict, measured.Actual, measured.Failures, measured.Latency.P99.Round(10*time.Microsecond))
 		_ = l.raw.Write(report.Line{Step: &measured})
 	}
 	if l.report.Interrupted = ctx.Err() != nil; !l.report.Interrupted {

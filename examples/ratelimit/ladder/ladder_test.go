@@ -43,7 +43,7 @@ func TestLadder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		r := climb(t.Context(), t, fake.New(7, 8*time.Millisecond), "-from", "200", "-to", "600", "-step", "200", "-max", "5000",
-			"-for", "2s", "-warmup", "500ms", "-pause", "1s", "-refine", "5", "-distribution", "zipf")
+			"-for", "2s", "-warmup", "500ms", "-pause", "1s", "-refine", "5", "-zipf", "1.1")
 		require.Equal(t, map[int]judged.Verdict{
 			200: judged.Excellent, 400: judged.Excellent, 600: judged.Excellent, 800: judged.Excellent, 900: judged.Acceptable,
 			925: judged.Breaking, 950: judged.Breaking, 1000: judged.Breaking,

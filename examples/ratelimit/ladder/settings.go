@@ -36,12 +36,11 @@ type settings struct {
 	Outstanding int `default:"10000" help:"Requests that may be under way; those due beyond it fail."`
 	Connections int `default:"4" help:"Number of HTTP/2 connections."`
 
-	Keys         int               `default:"10000" help:"Number of different keys; 1 is a hot key."`
-	Distribution string            `default:"uniform" enum:"uniform,zipf" help:"How keys are drawn: uniform or zipf."`
-	Skew         float64           `default:"1.1" help:"Exponent of zipf, above 1."`
-	Seed         uint64            `default:"1" help:"Number that keys are drawn from."`
-	Domain       string            `default:"shop" help:"Name of the domain of all requests."`
-	Descriptors  []load.Descriptor `name:"descriptor" sep:"none" default:"user=*" placeholder:"KEY=VALUE,..." help:"Descriptor of each request, * for the key's number; may be repeated."`
+	Keys        int               `default:"10000" help:"Number of different keys; 1 is a hot key."`
+	Zipf        float64           `default:"0" help:"Exponent, above 1, of a Zipf distribution of the keys; 0: all are as likely."`
+	Seed        uint64            `default:"1" help:"Number that the draw of the keys begins with."`
+	Domain      string            `default:"shop" help:"Name of the domain of all requests."`
+	Descriptors []load.Descriptor `name:"descriptor" sep:"none" default:"user=*" placeholder:"KEY=VALUE,..." help:"Descriptor of each request, * for the key's number; may be repeated."`
 
 	Raw     string `placeholder:"FILE" help:"File to write all figures to, as lines of JSON; compressed if its name ends with .gz."`
 	Plot    string `placeholder:"FILE" help:"File to write a plot to (SVG)."`
@@ -82,8 +81,8 @@ func (s *settings) Validate() error {
 		return errors.New("--target and --service: want one of them")
 	case s.Service == "" && (err != nil || host == "" || port == ""):
 		return fmt.Errorf("--target %q: want host:port", s.Target)
-	case s.Distribution == "zipf" && !(s.Skew > 1 && s.Skew <= 100):
-		return fmt.Errorf("--skew %v: want more than 1, and at most 100", s.Skew)
+	case s.Zipf != 0 && !(s.Zipf > 1 && s.Zipf <= 100):
+		return fmt.Errorf("--zipf %v: want more than 1, and at most 100", s.Zipf)
 	case s.Keys > 1 && !slices.ContainsFunc(s.Descriptors, load.Descriptor.Varies):
 		return fmt.Errorf("--descriptor %v: want a value with * in it, which stands for the key, or -keys 1", s.Descriptors)
 	case s.Domain == "":

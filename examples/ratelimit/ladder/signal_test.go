@@ -3,13 +3,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,28 +23,26 @@ import (
 func TestInterrupt(t *testing.T) {
 	folder := t.TempDir()
 	raw, plot := filepath.Join(folder, "out.jsonl"), filepath.Join(folder, "out.svg")
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-target", fake.Serve(t, fake.New(100, 0)), "-from", "100",
+	service, enough := fake.New(100, 0), make(chan struct{})
+	service.Each = func(n int) {
+		if n == 100 {
+			close(enough)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-target", fake.Serve(t, service), "-from", "100",
 		"-for", "1h", "-warmup", "0", "-timeout", "20s", "-raw", raw, "-plot", plot)
 	cmd.Env = append(os.Environ(), commandEnv+"=1")
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	progress, err := cmd.StderrPipe()
-	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	lines := bufio.NewScanner(progress)
-	for lines.Scan() && !strings.HasPrefix(lines.Text(), "step 1: 100/s, ") {
-		continue
-	}
+	<-enough
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	for lines.Scan() {
-		continue
-	}
 	var exit *exec.ExitError
 	require.ErrorAs(t, cmd.Wait(), &exit)
 	require.Equal(t, interrupted, exit.ExitCode())
 	require.Contains(t, out.String(), "interrupted: the table has what was measured until then")
 
-	_, err = report.Read(raw)
+	_, err := report.Read(raw)
 	require.ErrorContains(t, err, "the measurement did not end")
 	text, err := os.ReadFile(raw)
 	require.NoError(t, err)

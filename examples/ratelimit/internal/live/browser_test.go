@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/examples/ratelimit/internal/browser"
 )
 
 // measuring is a script that the test adds to the page: it notes what is too wide.
@@ -59,15 +57,15 @@ var tile = regexp.MustCompile(`<dd id="(\w+)"[^>]*>([^<]*)</dd>`)
 // TestPageInABrowser opens the page on a phone and on a wide screen, in light and in dark:
 // charts draw what the metrics gain, marks say what has happened, and nothing is wider than the window.
 func TestPageInABrowser(t *testing.T) {
-	for view, paper := range map[browser.View]color.Color{
+	for v, paper := range map[view]color.Color{
 		{Name: "live-400", Width: 400}:                    color.White,
 		{Name: "live", Width: 1300, Height: 1090}:         color.White, // the picture in README.md
 		{Name: "live-1300-dark", Width: 1300, Dark: true}: color.RGBA{0x0D, 0x11, 0x17, 255},
 	} {
-		t.Run(view.Name, func(t *testing.T) {
+		t.Run(v.Name, func(t *testing.T) {
 			var s seen
-			view.For = 12 * time.Second
-			dom, picture := browser.Open(t, serve(t), view, &s)
+			v.For = 12 * time.Second
+			dom, picture := open(t, serve(t), v, &s)
 			require.Zero(t, s.Wide, "elements are wider than the window")
 			require.Equal(t, 5, s.Charts)
 			for _, line := range []string{"allowed", "denied", "failed_open", "P50", "P99", "10.0.0.2:6379 primary", "leased", "returned", "reply OOM", "failed dials", "answer 503", "answer Unavailable"} {
@@ -87,7 +85,7 @@ func TestPageInABrowser(t *testing.T) {
 			require.Equal(t, "bad", s.Alarm)
 			require.Equal(t, 2, strings.Count(dom, "<td>up</td>"))
 			require.NotContains(t, dom, "no data")
-			require.Equal(t, view.Width, picture.Bounds().Dx())
+			require.Equal(t, v.Width, picture.Bounds().Dx())
 			require.Equal(t, color.RGBAModel.Convert(paper), color.RGBAModel.Convert(picture.At(1, 1)))
 		})
 	}

@@ -71,20 +71,6 @@ func (r *Result) Failed() (n int64) {
 // Requests returns how many requests were due.
 func (r *Result) Requests() int64 { return r.Successes + r.Failed() }
 
-// Percentile returns the latency that so many percent of the successes do not
-// exceed; 0 without successes.
-func (r *Result) Percentile(percent float64) time.Duration { return at(r.Latency, percent) }
-
-func at(h *hdrhistogram.Histogram, percent float64) time.Duration {
-	if h.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(h.ValueAtQuantile(percent))
-}
-
-// Lateness returns how late so many percent of the requests were sent at most.
-func (r *Result) Lateness(percent float64) time.Duration { return at(r.Late, percent) }
-
 func (r *Result) add(q request, outstanding int) {
 	r.MostOutstanding = max(r.MostOutstanding, outstanding)
 	if !errors.Is(q.err, errNotSent) {

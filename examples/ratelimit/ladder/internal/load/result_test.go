@@ -31,6 +31,6 @@ func TestLongest(t *testing.T) {
 	r := newResult()
 	now := time.Now()
 	r.add(request{due: now, sent: now.Add(-time.Second), ended: now.Add(time.Hour)}, 1)
-	require.InEpsilon(t, float64(longest), float64(r.Percentile(50)), 0.001)
-	require.Equal(t, time.Nanosecond, r.Lateness(50))
+	require.InEpsilon(t, float64(longest), float64(latency(r, 50)), 0.001)
+	require.Equal(t, time.Nanosecond, lateness(r))
 }

@@ -25,8 +25,6 @@ type Step struct {
 	Send func(ctx context.Context, key int) (denied bool, err error)
 	// Used, if set, returns how long each part of what is measured has run on processors so far.
 	Used func() map[string]time.Duration
-	// Watch, if set, is called once a second while the step runs.
-	Watch func(Progress)
 }
 
 // A run is one use of a step.
@@ -35,7 +33,6 @@ type run struct {
 	began, measured, end time.Time // measured is when the warm-up ends
 	calls                sync.WaitGroup
 	outstanding          atomic.Int64
-	answered             atomic.Int64 // successes at any time
 
 	mu     sync.Mutex // guards what follows
 	result *Result
@@ -47,11 +44,9 @@ type run struct {
 func (s Step) Run(ctx context.Context) *Result {
 	now := time.Now()
 	r := &run{Step: s, began: now, measured: now.Add(s.WarmUp), end: now.Add(s.WarmUp + s.For), result: newResult()}
-	stopWatching := r.watch()
 	r.dispatch(ctx)
 	last := time.Now()
 	r.calls.Wait()
-	stopWatching()
 	end := r.end
 	if ctx.Err() != nil {
 		r.result.Interrupted = true
@@ -138,9 +133,6 @@ func (r *run) call(ctx context.Context, due time.Time, key int) request {
 // note counts a request, by when it was due: for the actual rate alone, a reply
 // counts by when it arrived.
 func (r *run) note(q request, outstanding int) {
-	if q.err == nil {
-		r.answered.Add(1)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if q.err == nil && !q.ended.Before(r.measured) && q.ended.Before(r.end) {

@@ -1,5 +1,4 @@
-// Package browser opens pages in a headless Chromium, for tests.
-package browser
+package live
 
 import (
 	"bytes"
@@ -16,6 +15,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -23,8 +24,8 @@ const (
 	shotsEnv   = "REDISLANES_SCREENSHOTS"      // a folder that keeps pictures
 )
 
-// A View is how a page is looked at.
-type View struct {
+// A view is how a page is looked at.
+type view struct {
 	Name   string // of the picture
 	Width  int
 	Height int // default 2300
@@ -32,19 +33,19 @@ type View struct {
 	For    time.Duration // that pass for the page before it is looked at, quickly
 }
 
-// Open returns a picture of a page. The page has noted what it has seen as JSON in the attribute data-seen
+// open returns a picture of a page. The page has noted what it has seen as JSON in the attribute data-seen
 // of its body, which is read into seen. Without a browser the test is skipped.
-func Open(t *testing.T, url string, v View, seen any) (dom string, picture image.Image) {
+func open(t *testing.T, url string, v view, seen any) (dom string, picture image.Image) {
 	t.Helper()
 	folder := os.Getenv(shotsEnv)
 	if folder == "" {
 		folder = t.TempDir()
 	}
-	must(t, os.MkdirAll(folder, 0o755), "")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
 	shot := filepath.Join(folder, v.Name+".png")
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path(t),
+	cmd := exec.CommandContext(ctx, chromium(t),
 		"--headless", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
 		"--no-sandbox", // the page is ours, and root has no sandbox
 		"--user-data-dir="+t.TempDir(), fmt.Sprintf("--window-size=%d,%d", v.Width, cmp.Or(v.Height, 2300)),
@@ -59,28 +60,19 @@ func Open(t *testing.T, url string, v View, seen any) (dom string, picture image
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
-	must(t, err, errors.String())
+	require.NoError(t, err, errors.String())
 	noted := regexp.MustCompile(`data-seen="([^"]*)"`).FindSubmatch(out)
-	if noted == nil {
-		t.Fatalf("the page has noted nothing: %s", out)
-	}
-	must(t, json.Unmarshal([]byte(html.UnescapeString(string(noted[1]))), seen), "")
+	require.NotNil(t, noted, "the page has noted nothing: %s", out)
+	require.NoError(t, json.Unmarshal([]byte(html.UnescapeString(string(noted[1]))), seen))
 	file, err := os.Open(shot)
-	must(t, err, "")
+	require.NoError(t, err)
 	defer file.Close()
 	picture, err = png.Decode(file)
-	must(t, err, "")
+	require.NoError(t, err)
 	return string(out), picture
 }
 
-func must(t *testing.T, err error, said string) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err, said)
-	}
-}
-
-func path(t *testing.T) string {
+func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {
