@@ -121,10 +121,10 @@ peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals: 
 	@$(GO) build -C bench -o ../bin/peers ./peers
 	@bin/peers $(PEERFLAGS)
 
-compare: ## Compare the settings of a file: F, COMPAREFLAGS, e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html (as long as the file says)
+compare: ## Compare the settings of a file: F, COMPAREFLAGS, e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare-plots (as long as the file says)
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench -o ../bin/compare ./compare
-	@bin/compare -f $(F) -html bin/compare.html $(COMPAREFLAGS)
+	@bin/compare -f $(F) -plots bin/compare-plots $(COMPAREFLAGS)
 
 results: ## Measure what has no raw file in bench/raw yet, and write the tables of the pages (2 h, resumable)
 	@scripts/ensure-deps.sh redis-server >&2

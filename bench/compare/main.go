@@ -8,9 +8,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/page"
+	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
@@ -38,7 +39,7 @@ func main() {
 // options are the flags.
 type options struct {
 	file, from, pages string
-	raw, html         string
+	raw, plots        string
 }
 
 // command is main with its surroundings as arguments. It returns the exit status.
@@ -76,8 +77,8 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 	}
 	c := &comparison{file: file, report: report.New(file), progress: progress, left: file.Took()}
 	c.raw, err = raw.Create(o.raw)
-	if err == nil {
-		err = tryPage(o.html)
+	if err == nil && o.plots != "" {
+		err = os.MkdirAll(o.plots, 0o755)
 	}
 	if err != nil {
 		table.Print(progress, "compare: %v\n", err)
@@ -92,7 +93,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		c.report.Failure = err.Error()
 	}
 	c.report.WriteTable(out)
-	if err := errors.Join(c.raw.End(c.report), o.writePage(c.report, progress), c.stopped); err != nil {
+	if err := errors.Join(c.raw.End(c.report), o.draw(c.report, progress), c.stopped); err != nil {
 		table.Print(progress, "compare: %v\n", err)
 		return failed
 	}
@@ -112,33 +113,24 @@ func (o options) again(out io.Writer) error {
 		return err
 	}
 	r.WriteTable(out)
-	return o.writePage(r, out)
+	return o.draw(r, out)
 }
 
-// tryPage opens the page. What it holds stays until it is written.
-func tryPage(name string) error {
-	if name == "" {
+// draw writes the plots.
+func (o options) draw(r *report.Report, w io.Writer) error {
+	if o.plots == "" {
 		return nil
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("-html: %w", err)
+	for _, f := range plot.All(r) {
+		svg, err := f.SVG()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(o.plots, f.Name+".svg"), svg, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("-plots: %w", err)
+		}
 	}
-	return file.Close()
-}
-
-func (o options) writePage(r *report.Report, w io.Writer) error {
-	if o.html == "" {
-		return nil
-	}
-	file, err := os.Create(o.html)
-	if err != nil {
-		return fmt.Errorf("-html: %w", err)
-	}
-	if err := errors.Join(page.Write(r, file), file.Close()); err != nil {
-		return fmt.Errorf("-html: %w", err)
-	}
-	table.Print(w, "tables and plots: %s\n", o.html)
+	table.Print(w, "plots: %s\n", o.plots)
 	return nil
 }
 
@@ -149,7 +141,7 @@ func parseFlags(args []string, w io.Writer) (o options, err error) {
 	f.StringVar(&o.from, "from", "", "measure nothing: report what the raw `file` holds")
 	f.StringVar(&o.pages, "rewrite", "", "measure nothing: make the tables and pictures of the pages in the `folder` again from their raw files")
 	f.StringVar(&o.raw, "raw", "", "write each turn to the `file` as a line of JSON, compressed if its name ends with .gz")
-	f.StringVar(&o.html, "html", "", "write a page with tables and plots to the `file`")
+	f.StringVar(&o.plots, "plots", "", "draw plots into the `folder`, as SVG")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

@@ -37,15 +37,15 @@ type result struct {
 	status      int
 	out, errors string
 	report      *report.Report // of the raw file
-	page        string
+	plots       []string
 }
 
 func run(t *testing.T, args ...string) (r result) {
 	t.Helper()
 	folder := t.TempDir()
 	var out, errors bytes.Buffer
-	lines, html := filepath.Join(folder, "out.jsonl.gz"), filepath.Join(folder, "page.html")
-	if args = append(args, "-html", html); slices.Contains(args, "-f") {
+	lines := filepath.Join(folder, "out.jsonl.gz")
+	if args = append(args, "-plots", folder); slices.Contains(args, "-f") {
 		args = append(args, "-raw", lines)
 	}
 	r.status = command(t.Context(), args, &out, &errors)
@@ -54,8 +54,11 @@ func run(t *testing.T, args ...string) (r result) {
 		r.report, err = raw.Read(lines)
 		require.NoError(t, err)
 	}
-	text, _ := os.ReadFile(html)
-	r.page = string(text)
+	plots, err := filepath.Glob(filepath.Join(folder, "*.svg"))
+	require.NoError(t, err)
+	for _, name := range plots {
+		r.plots = append(r.plots, filepath.Base(name))
+	}
 	return r
 }
 
@@ -70,8 +73,8 @@ func TestQuick(t *testing.T) {
 	require.NotEqual(t, string(text), shorter)
 	r := run(t, "-f", write(t, shorter))
 	require.Equal(t, ok, r.status, r.errors)
-	require.Contains(t, r.page, "<h1>Does everything work?</h1>")
-	require.Contains(t, r.page, ">Latency by percentile: scenario=shop")
+	require.Contains(t, r.out, "Does everything work?")
+	require.Contains(t, r.plots, "run-02-scenario-shop-percentiles.svg")
 	for _, row := range []string{
 		"| scenario=mixed_2keys | fixed-10 ", "| scenario=mixed_2keys | laned-4 ",
 		"| scenario=shop        | fixed-10, fast |", "| scenario=shop        | laned-4, slow  |", "| scenario=shop        | laned-4 ",
@@ -110,7 +113,7 @@ func TestExistingCluster(t *testing.T) {
 	r := run(t, "-f", write(t, "{scenario: mixed_2keys, duration: 100ms, warm_up: 1ms, rounds: 1, vary: {callers: [1, 2, 4]}}"))
 	require.Equal(t, ok, r.status, r.errors)
 	require.Contains(t, r.out, "(an existing cluster)")
-	require.Contains(t, r.page, ">Over callers, loopback<")
+	require.Contains(t, r.plots, "over-callers.svg")
 	require.Contains(t, r.errors, "plots: ", "it says where they are")
 	require.NotContains(t, r.errors, "starting")
 	require.Positive(t, e.Calls(0, "INCRBY"))
@@ -157,7 +160,7 @@ func TestMisuse(t *testing.T) {
 		"both files":   {misused, []string{"-f", "settings/quick.yaml", "-from", "raw.jsonl"}, "want a file of settings"},
 		"no raw file":  {failed, []string{"-from", "no-such-file"}, "open no-such-file"},
 		"not raw":      {failed, []string{"-from", "settings/quick.yaml"}, "settings/quick.yaml: line 1: "},
-		"-html":        {failed, []string{"-f", "settings/quick.yaml", "-html", filepath.Join(file, "out.html")}, "compare: -html: "},
+		"-plots":       {failed, []string{"-f", "settings/quick.yaml", "-plots", filepath.Join(file, "out")}, "compare: mkdir "},
 		"-raw":         {failed, []string{"-f", "settings/quick.yaml", "-raw", filepath.Join(file, "raw.jsonl")}, "compare: -raw: "},
 		"primaries":    {misused, []string{"-f", "settings/primaries.yaml"}, "settings/primaries.yaml varies primaries"},
 	} {

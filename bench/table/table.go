@@ -16,8 +16,6 @@ type Table struct {
 	Rows [][]string
 	Text int  // columns at the left that are aligned to the left; the others are numbers
 	Last bool // the last column is text, too
-
-	Bad map[int]bool // rows of what did not do what it should
 }
 
 // New returns a table whose columns are all aligned to the left.
@@ -26,8 +24,8 @@ func New(head ...string) *Table { return &Table{Head: head, Text: len(head)} }
 // Add adds a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
-// IsText reports whether a column is aligned to the left.
-func (t *Table) IsText(column int) bool {
+// isText reports whether a column is aligned to the left.
+func (t *Table) isText(column int) bool {
 	return column < t.Text || t.Last && column == len(t.Head)-1
 }
 
@@ -45,7 +43,7 @@ func (t *Table) String() string {
 	var text strings.Builder
 	t.line(&text, t.Head, widths)
 	for i, width := range widths {
-		if t.IsText(i) {
+		if t.isText(i) {
 			text.WriteString("|" + strings.Repeat("-", width+2))
 		} else {
 			text.WriteString("|" + strings.Repeat("-", width+1) + ":")
@@ -62,7 +60,7 @@ func (t *Table) line(text *strings.Builder, row []string, widths []int) {
 	for i, cell := range row {
 		cell = escaped(cell)
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if t.IsText(i) {
+		if t.isText(i) {
 			text.WriteString("| " + cell + pad + " ")
 		} else {
 			text.WriteString("| " + pad + cell + " ")

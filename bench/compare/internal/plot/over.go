@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,13 +33,13 @@ type sweep struct {
 	runs []*report.Run
 }
 
-// Over returns throughput and latency over each setting that was varied and has a number, once
+// over returns throughput and latency over each setting that was varied and has a number, once
 // for each combination of the others.
-func Over(r *report.Report) (all []Figure) {
+func over(r *report.Report) (all []Figure) {
 	for _, s := range sweeps(r) {
-		over := chart.Axis{Label: s.key}
+		axis := chart.Axis{Label: s.key}
 		for _, t := range s.at {
-			over.Add(t.Value, t.Label)
+			axis.Add(t.Value, t.Label)
 		}
 		title := "Over " + s.key
 		for _, part := range []string{s.rest, s.runs[0].Conditions(s.key)} {
@@ -48,10 +47,10 @@ func Over(r *report.Report) (all []Figure) {
 				title += ", " + part
 			}
 		}
-		f := Figure{slug("over-" + s.key + "-" + s.rest), chart.Chart{Title: title, Panels: panels(over, s.series())}}
+		f := Figure{slug("over-" + s.key + "-" + s.rest), chart.Chart{Title: title, Panels: panels(axis, s.series())}}
 		if s.key == "rate" {
 			due := chart.Line{Name: "rate that is due", Style: chart.Dotted}
-			for _, t := range over.Ticks {
+			for _, t := range axis.Ticks {
 				due.Points = append(due.Points, chart.Point{X: t.Value, Y: t.Value})
 			}
 			f.Panels[0].Lines = append(f.Panels[0].Lines, due)
@@ -102,25 +101,6 @@ func (s *sweep) series() (all []series) {
 		}
 	}
 	return all
-}
-
-// poolSizes draws a run over the size of its pools, where one kind has several.
-func poolSizes(run *report.Run) []chart.Panel {
-	over := chart.Axis{Label: "connections to each node"}
-	var all []series
-	for _, g := range run.BySize() {
-		s := series{name: g.Name}
-		for _, e := range g.Endpoints {
-			over.Add(float64(e.Connections()), fmt.Sprint(e.Connections()))
-			s.points = append(s.points, point{float64(e.Connections()), e.Phases[0]})
-		}
-		slices.SortFunc(s.points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
-		all = append(all, s)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return panels(over, all)
 }
 
 // panels are throughput, latency and, where requests failed, their share. What did not succeed

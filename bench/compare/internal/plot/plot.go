@@ -21,17 +21,22 @@ type Figure struct {
 	chart.Chart
 }
 
-// SVG draws the figure of a name.
-func SVG(r *report.Report, name string) ([]byte, error) {
-	all := Over(r)
+// All returns all figures of a report.
+func All(r *report.Report) []Figure {
+	all := over(r)
 	for i, run := range r.Runs {
-		for _, f := range OfRun(run) {
+		for _, f := range ofRun(run) {
 			f.Name = fmt.Sprintf("run-%02d-%s-%s", i+1, slug(run.Name), f.Name)
 			all = append(all, f)
 		}
 	}
+	return all
+}
+
+// SVG draws the figure of a name.
+func SVG(r *report.Report, name string) ([]byte, error) {
 	var names []string
-	for _, f := range all {
+	for _, f := range All(r) {
 		if f.Name == name {
 			return f.SVG()
 		}
@@ -48,10 +53,9 @@ func slug(text string) string {
 	return text[:min(len(text), 80)]
 }
 
-// OfRun returns the figures of one run.
-func OfRun(run *report.Run) (all []Figure) {
+// ofRun returns the figures of one run.
+func ofRun(run *report.Run) (all []Figure) {
 	for _, f := range []Figure{
-		{"pool-size", chart.Chart{Title: "Over the size of the pool: " + run.Title(), Panels: poolSizes(run)}},
 		{"percentiles", chart.Chart{Title: "Latency by percentile: " + run.Title(), Panels: percentiles(run)}},
 		{"connections", chart.Chart{Title: "Connections over time, last round: " + run.Title(), Panels: connections(run)}},
 	} {

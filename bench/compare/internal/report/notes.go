@@ -8,8 +8,8 @@ import (
 	"github.com/redislanes/redislanes/bench/verdict"
 )
 
-// Notes says what makes the figures worth less than they seem.
-func (r *Report) Notes() (notes []string) {
+// notes says what makes the figures worth less than they seem.
+func (r *Report) notes() (notes []string) {
 	for _, n := range []struct {
 		holds func(*Phase) bool
 		text  string

@@ -18,24 +18,24 @@ func (r *Report) WriteTable(w io.Writer) {
 	if r.Question != "" {
 		table.Print(w, "%s\n\n", strings.TrimSpace(r.Question))
 	}
-	table.Print(w, "%s\n\n", r.Source())
+	table.Print(w, "%s\n\n", r.source())
 	table.Print(w, "%v", r.figures())
 	for _, s := range r.sections() {
-		table.Print(w, "\n%s:\n\n%v", s.Title, s.Table)
+		table.Print(w, "\n%s:\n\n%v", s.title, s.Table)
 	}
-	for i, n := range r.Notes() {
+	for i, n := range r.notes() {
 		if i == 0 {
 			table.Print(w, "\n")
 		}
 		table.Print(w, "- %s\n", n)
 	}
-	if end := r.Ending(); end != "" {
+	if end := r.ending(); end != "" {
 		table.Print(w, "\n%s\n", end)
 	}
 }
 
-// Ending says why not all was measured; "" if it was.
-func (r *Report) Ending() string {
+// ending says why not all was measured; "" if it was.
+func (r *Report) ending() string {
 	switch {
 	case r.Failure != "":
 		return "ended early: " + r.Failure
@@ -45,20 +45,15 @@ func (r *Report) Ending() string {
 	return ""
 }
 
-// A Section is a table and what it is about.
-type Section struct {
-	Title string
+// A section is a table and what it is about.
+type section struct {
+	title string
 	*table.Table
 }
 
-// Tables are those that WriteTable prints.
-func (r *Report) Tables() []Section {
-	return append([]Section{{"Figures", r.figures()}}, r.sections()...)
-}
-
 // sections are all tables but the first; those without rows are left out.
-func (r *Report) sections() (all []Section) {
-	for _, s := range []Section{
+func (r *Report) sections() (all []section) {
+	for _, s := range []section{
 		{"How many requests a second hold, with all lower rates", r.limitTable()},
 		{"The fewest connections to each node that are enough, with all larger pools", r.sizeTable()},
 		{"Errors, which count neither as throughput nor as latency", r.errorTable()},
@@ -72,8 +67,8 @@ func (r *Report) sections() (all []Section) {
 	return all
 }
 
-// Source says where the figures are from.
-func (r *Report) Source() string {
+// source says where the figures are from.
+func (r *Report) source() string {
 	m := r.Machine
 	where := "started for this"
 	if m.Given {
@@ -92,7 +87,7 @@ func prefixed(before, text string) string {
 
 // figures is the table of all runs.
 func (r *Report) figures() *table.Table {
-	t := &table.Table{Text: 2, Head: []string{"run", "endpoint", "requests", "errors", "failed"}, Bad: make(map[int]bool)}
+	t := &table.Table{Text: 2, Head: []string{"run", "endpoint", "requests", "errors", "failed"}}
 	open, sla := false, false
 	r.each(func(_ *Run, _ *Endpoint, p *Phase) {
 		open, sla = open || p.Verdict != "", sla || p.InTime != nil
@@ -111,9 +106,6 @@ func (r *Report) figures() *table.Table {
 		}
 		if open {
 			counts = append(counts, string(p.Verdict))
-		}
-		if p.FailedShare() > verdict.MostFailures || p.Verdict != "" && !p.Verdict.Holds() {
-			t.Bad[len(t.Rows)] = true
 		}
 		t.Add(slices.Concat([]string{run.Name, e.RowName(p)}, counts, latencyCells(p.Rate, p.Latency), []string{
 			table.Nanoseconds(p.CPU), fmt.Sprintf("%.1f", p.Allocations), fmt.Sprint(p.MaxWaiters), fmt.Sprintf("%.2f", p.MaxSaturation)})...)
