@@ -21,27 +21,28 @@ func BenchmarkConnections(b *testing.B) {
 	}
 	server := servers.StartServer(b, servers.Options{})
 	node := server.Nodes()[0]
-	for _, kind := range []struct {
-		name string
-		of   func(n int) pool.Config
-	}{
-		{"fixed", func(n int) pool.Config { return pool.Fixed{Size: n} }},
-		{"laned", func(n int) pool.Config { return pool.Laned{Lanes: n} }},
+	for name, of := range map[string]func(n int) pool.Config{
+		"fixed": func(n int) pool.Config { return pool.Fixed{Size: n} },
+		"laned": func(n int) pool.Config { return pool.Laned{Lanes: n} },
 	} {
 		for _, n := range []int{10, 100} {
-			b.Run(fmt.Sprintf("%s-%d", kind.name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s-%d", name, n), func(b *testing.B) {
 				var sum footprint
 				for b.Loop() {
 					before := footprintOf(b, node)
-					client := newClient(b, target{addrs: server.Addrs()}, kind.of(n))
+					client := target{addrs: server.Addrs()}.client(b, cluster.Config{Pool: of(n)})
 					connect(b, client, n)
-					sum = sum.plus(footprintOf(b, node).minus(before))
+					for i, after := range footprintOf(b, node) {
+						sum[i] += after - before[i]
+					}
 					if err := client.Close(); err != nil {
 						b.Fatal(err)
 					}
 					settle(b, node, before)
 				}
-				sum.report(b, b.N*n)
+				for i, unit := range units {
+					b.ReportMetric(float64(sum[i])/float64(b.N*n), unit)
+				}
 			})
 		}
 	}
@@ -50,11 +51,7 @@ func BenchmarkConnections(b *testing.B) {
 // connect waits until all connections are open.
 func connect(b *testing.B, client *cluster.Client, n int) {
 	b.Helper()
-	if err := client.Sync(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	l := newLoad(client, scenarios[0], newKeySet(), 1)
-	if err := l.warmUp(b.Context()); err != nil {
+	if err := warmUp(b.Context(), client, scenarios[0].callers(client, newKeySet(), 1)); err != nil {
 		b.Fatal(err)
 	}
 	if open := client.Stats().Nodes[0].Pool.Open; open != n {
@@ -62,36 +59,18 @@ func connect(b *testing.B, client *cluster.Client, n int) {
 	}
 }
 
-// A footprint is what connections cost.
-type footprint struct{ heap, stacks, files, serverBytes, serverFiles int64 }
+var units = [...]string{"heap-B/conn", "stack-B/conn", "fds/conn", "server-B/conn", "server-fds/conn"}
 
-func (f footprint) plus(g footprint) footprint {
-	return footprint{f.heap + g.heap, f.stacks + g.stacks, f.files + g.files, f.serverBytes + g.serverBytes, f.serverFiles + g.serverFiles}
-}
+// A footprint is what connections cost, by unit.
+type footprint [len(units)]int64
 
-func (f footprint) minus(g footprint) footprint {
-	return footprint{f.heap - g.heap, f.stacks - g.stacks, f.files - g.files, f.serverBytes - g.serverBytes, f.serverFiles - g.serverFiles}
-}
-
-func (f footprint) report(b *testing.B, connections int) {
-	per := func(n int64, unit string) { b.ReportMetric(float64(n)/float64(connections), unit) }
-	per(f.heap, "heap-B/conn")
-	per(f.stacks, "stack-B/conn")
-	per(f.files, "fds/conn")
-	per(f.serverBytes, "server-B/conn")
-	per(f.serverFiles, "server-fds/conn")
-}
-
-func footprintOf(b *testing.B, node *servers.Node) (f footprint) {
+func footprintOf(b *testing.B, node *servers.Node) footprint {
 	b.Helper()
 	runtime.GC()
 	runtime.GC() // what pools of the runtime kept
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	f.heap, f.stacks = int64(m.HeapAlloc), int64(m.StackInuse)
-	f.files, f.serverFiles = openFiles("self"), openFiles(fmt.Sprint(node.Pid()))
-	f.serverBytes = usedMemory(b, node)
-	return f
+	return footprint{int64(m.HeapAlloc), int64(m.StackInuse), openFiles("self"), usedMemory(b, node), openFiles(fmt.Sprint(node.Pid()))}
 }
 
 // openFiles returns how many file descriptors a process has; 0 where the system
@@ -113,7 +92,7 @@ func usedMemory(b *testing.B, node *servers.Node) int64 {
 // settle waits until the server has closed the connections, too.
 func settle(b *testing.B, node *servers.Node, before footprint) {
 	b.Helper()
-	for end := time.Now().Add(time.Minute); openFiles(fmt.Sprint(node.Pid())) > before.serverFiles; runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); openFiles(fmt.Sprint(node.Pid())) > before[4]; runtime.Gosched() {
 		if time.Now().After(end) {
 			b.Fatal("the server has not closed its connections")
 		}

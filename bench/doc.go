@@ -7,11 +7,10 @@
 //
 // # What is measured
 //
-// BenchmarkScenario/<scenario>/<pool> has 100 callers in a closed loop: each
-// sends its next request when it has the answer to the last, through a
-// pipeline.Pipeline that it uses again and again. BenchmarkSingleCaller is the
-// same with one caller, BenchmarkTLS the same over TLS. A request is that of a rate limiter, INCRBY key 1 and
-// EXPIRE key 60 for each of its keys:
+// BenchmarkScenario has 100 callers in a closed loop: each sends its next request when it has
+// the answer to the last, through a pipeline.Pipeline that it uses again and again.
+// BenchmarkSingleCaller is the same with one caller. A request is that of a rate limiter,
+// INCRBY key 1 and EXPIRE key 60 for each of its keys:
 //
 //	fixed_key      always the same key
 //	variable_key   one of 10,000 keys at random
@@ -22,26 +21,23 @@
 //
 // The pools, for each node: fixed-10, fixed-50 and fixed-100 give a connection
 // to one caller at a time; adaptive does so with 10 to 100 by load; laned-1,
-// laned-4 and laned-8 share so many, chosen by the default strategy. Each
-// benchmark has a client of its own, whose pools are connected before the clock
-// starts. A request that fails, or has a reply that cannot be, fails the
-// benchmark.
+// laned-4 and laned-8 share so many, chosen by the default strategy. Pools are
+// connected before the clock starts. A request that fails, or has a reply that
+// cannot be, fails the benchmark.
 //
-// Besides Go's own columns there are req/s, p50-ns and p99-ns (exact, of up to
-// 4 Mi latencies spread evenly over the run) and, on Unix, cpu-ns/req: user and
-// system time of this process. Requests a second on a shared machine are noisy;
-// compare CPU. With 100 callers ns/op is the time between answers, not the
-// latency of one.
+// Besides Go's own columns there are req/s, p50-ns and p99-ns, in whole microseconds,
+// and, on Unix, cpu-ns/req: user and system time of this process. Requests a second on a
+// shared machine are noisy; compare CPU. With 100 callers ns/op is the time between answers,
+// not the latency of one.
 //
-// BenchmarkPoolSize is mixed_10keys by the size of the pool over a round trip of 5 ms, and
-// BenchmarkLanes by strategy over 1 ms. Their settings take turns. BenchmarkStages is where the time of one caller's request goes.
-// BenchmarkConnections is what an idle connection costs, here and in the server.
+// BenchmarkPoolSize is mixed_10keys by the size of the pool over a round trip of 5 ms,
+// BenchmarkLanes by strategy over 1 ms, BenchmarkObserved with and without metrics.
+// BenchmarkStages is where the time of one caller's request goes, BenchmarkConnections what an
+// idle connection costs, here and in the server.
 //
 // BenchmarkPipelineAppend is the encoding of 20 commands and the slots of their
 // keys, without I/O. BenchmarkSlot and BenchmarkGroup are in internal/engine,
 // BenchmarkEncode and BenchmarkFrame in internal/resp.
-//
-// Each benchmark starts a cluster of three redis-server processes, and stops it.
 //
 // # Comparing
 //
@@ -51,11 +47,7 @@
 //	go -C bench test -run '^$' -bench Scenario -count 10 > new.txt
 //	benchstat old.txt new.txt
 //
-// Pools, as columns of one run:
-//
-//	benchstat -col /pool new.txt
-//
-// Settings that take turns, as samples of one run:
+// Settings, which take turns, as columns of one run:
 //
 //	go -C bench test -run '^$' -bench PoolSize > sizes.txt
 //	benchstat -col /pool -ignore /turn sizes.txt

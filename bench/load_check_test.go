@@ -1,40 +1,39 @@
 package bench
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/bench/internal/closed"
 )
 
 // TestLoadCountsExactly runs what the benchmarks run and compares the counters
-// with what was sent.
+// with what was sent. An error reply ends it.
 func TestLoadCountsExactly(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
-	const callers, requests, stride = 4, 60, 7
+	const callers, requests = 4, 60
 	for _, p := range []setting{pools[0], pools[3], pools[5]} {
-		client := newClient(t, target{addrs: e.Addrs()}, p.pool)
+		client := target{addrs: e.Addrs()}.client(t, p.config)
 		for _, s := range scenarios {
 			all := newKeySet()
-			l := newLoad(client, s, all, callers)
-			require.NoError(t, l.warmUp(t.Context()))
-			require.True(t, l.connected())
-			latencies := make([]time.Duration, 1+(requests-1)/stride)
-			require.NoError(t, l.run(t.Context(), requests, latencies, stride))
-			for _, took := range latencies {
-				require.Positive(t, took)
-			}
+			senders := s.callers(client, all, callers)
+			require.NoError(t, warmUp(t.Context(), client, senders))
+			require.True(t, closed.Connected(client.Stats()))
+			_, err := closed.Count(t.Context(), senders, requests)
+			require.NoError(t, err)
 			sent := int64(requests + callers*warmUpEach)
 			require.Equal(t, sent*int64(s.fixed), total(t, client, all.fixed), "%s %s", p.name, s.name)
 			require.Equal(t, sent*int64(s.variable), total(t, client, all.variable), "%s %s", p.name, s.name)
 		}
+		e.Inject(1, func(string, []string) string { return "ERR injected" })
+		_, err := closed.Count(t.Context(), mixed.callers(client, newKeySet(), callers), 1_000_000)
+		require.ErrorContains(t, err, "ERR …")
+		e.Inject(1, nil)
 	}
 }
 
@@ -52,28 +51,4 @@ func total(t *testing.T, client *cluster.Client, keys []string) (sum int64) {
 		sum += n
 	}
 	return sum
-}
-
-func TestLoadStopsAtAnError(t *testing.T) {
-	e := redistest.StartEmulated(t, 3)
-	client := newClient(t, target{addrs: e.Addrs()}, pool.Laned{})
-	l := newLoad(client, mixed, newKeySet(), 10)
-	require.NoError(t, l.warmUp(t.Context()))
-	e.Inject(1, func(string, []string) string { return "ERR injected" })
-	require.ErrorContains(t, l.run(t.Context(), 1_000_000, make([]time.Duration, 1), 1_000_000), "ERR …")
-
-	ctx, stop := context.WithCancelCause(t.Context())
-	stop(errors.New("stopped"))
-	require.Error(t, l.warmUp(ctx))
-}
-
-func TestPercentile(t *testing.T) {
-	values := make([]time.Duration, 200)
-	for i := range values {
-		values[i] = time.Duration(i + 1)
-	}
-	require.EqualValues(t, 100, percentile(values, 50))
-	require.EqualValues(t, 198, percentile(values, 99))
-	require.EqualValues(t, 200, percentile(values, 100))
-	require.EqualValues(t, 1, percentile(values[:1], 99))
 }

@@ -4,36 +4,51 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 
+	"github.com/redislanes/redislanes/bench/internal/closed"
 	"github.com/redislanes/redislanes/bench/internal/keys"
-	"github.com/redislanes/redislanes/bench/internal/usage"
 )
+
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 // A target is the cluster that is measured.
 type target struct {
-	addrs  []string
-	dialer lanes.Dialer
+	addrs   []string
+	addrMap func(string) string
 }
 
-// started returns a cluster of three servers, which stops with the benchmark.
-func started(b *testing.B) target {
-	return target{addrs: servers.StartCluster(b, servers.Options{Primaries: 3}).Addrs()}
+// started returns a cluster of three servers behind a round trip, which stops with the benchmark.
+func started(b *testing.B, trip time.Duration) target {
+	t := target{addrs: servers.StartCluster(b, servers.Options{Primaries: 3}).Addrs()}
+	if trip > 0 {
+		proxies := redistest.StartProxies(b, t.addrs)
+		for _, p := range proxies {
+			p.Delay(redistest.ToServer, trip/2)
+			p.Delay(redistest.ToClient, trip/2)
+		}
+		t.addrMap = proxies.AddrMap
+	}
+	return t
 }
 
-func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
+// client returns a client of the cluster, which is closed with the test.
+func (t target) client(tb testing.TB, c cluster.Config) *cluster.Client {
+	tb.Helper()
+	c.AddrMap = t.addrMap
+	client, err := c.New(tb.Context(), t.addrs)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
 
 // A scenario is the keys of each request.
 type scenario struct {
@@ -49,12 +64,6 @@ var mixed = scenario{"mixed_10keys", 5, 5}
 // variableKeys is how many keys the variable ones are drawn from.
 const variableKeys = 10_000
 
-// A setting is one that is compared.
-type setting struct {
-	name string
-	pool pool.Config
-}
-
 // A keySet is the names of all keys. Runs have names of their own, as long as users' are, so
 // that one does not meet another's keys.
 type keySet struct{ fixed, variable []string }
@@ -64,52 +73,36 @@ func newKeySet() keySet {
 	return keySet{keys.Fixed(prefix, mixed.fixed), keys.Many(prefix, variableKeys)}
 }
 
-// A load is callers that send the requests of a scenario.
-type load struct {
-	client  *cluster.Client
-	callers []*caller
-}
-
-// A caller is one goroutine's part of a load.
-type caller struct {
-	scenario scenario
-	all      keySet
-	random   *rand.Rand // with a seed for each caller, so that runs are alike
-	keys     []string   // of the request
-	counter  keys.Counter
-}
-
-func newLoad(client *cluster.Client, s scenario, all keySet, callers int) *load {
-	l := &load{client: client}
-	for i := range callers {
-		l.callers = append(l.callers, &caller{scenario: s, all: all, random: rand.New(rand.NewPCG(uint64(i), 0)),
-			counter: keys.Counter{Pipeline: pipeline.New(client)}})
+// callers returns callers that send the requests of a scenario.
+func (s scenario) callers(client *cluster.Client, all keySet, n int) (callers []func(context.Context) error) {
+	for i := range n {
+		counter := keys.Counter{Pipeline: pipeline.New(client)}
+		random := rand.New(rand.NewPCG(uint64(i), 0)) // with a seed for each caller, so that runs are alike
+		var drawn []string
+		callers = append(callers, func(ctx context.Context) error {
+			drawn = append(drawn[:0], all.fixed[:s.fixed]...)
+			for range s.variable {
+				drawn = append(drawn, all.variable[random.IntN(len(all.variable))])
+			}
+			return counter.Count(ctx, drawn)
+		})
 	}
-	return l
-}
-
-func (c *caller) request(ctx context.Context) error {
-	c.keys = append(c.keys[:0], c.all.fixed[:c.scenario.fixed]...)
-	for range c.scenario.variable {
-		c.keys = append(c.keys, c.all.variable[c.random.IntN(len(c.all.variable))])
-	}
-	return c.counter.Count(ctx, c.keys)
+	return callers
 }
 
 // warmUpEach is how many requests a caller sends before the clock starts.
 const warmUpEach = 20
 
-// warmUp lets each caller send requests and waits until the pools that they
-// use are connected.
-func (l *load) warmUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	if err := l.run(ctx, warmUpEach*len(l.callers), make([]time.Duration, 1), 1<<30); err != nil {
+// warmUp lets each caller send requests and waits until the pools that they use are connected.
+func warmUp(ctx context.Context, client *cluster.Client, callers []func(context.Context) error) error {
+	if _, err := closed.Count(ctx, callers, warmUpEach*len(callers)); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
-	for !l.connected() {
+	for !closed.Connected(client.Stats()) {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
@@ -119,104 +112,45 @@ func (l *load) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// connected reports whether the pools have the connections that they want.
-func (l *load) connected() bool {
-	for _, n := range l.client.Stats().Nodes {
-		if s := n.Pool; s.Open < s.Size && (s.Kind != "adaptive" || s.Open == 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// run sends n requests, shared out among the callers as they get to them, and
-// notes every stride-th latency: that of request i*stride at index i. The first error stops
-// all callers.
-func (l *load) run(ctx context.Context, n int, latencies []time.Duration, stride int) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var taken atomic.Int64
-	var all sync.WaitGroup
-	for _, c := range l.callers {
-		all.Go(func() {
-			began := time.Now()
-			for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
-				if err := c.request(ctx); err != nil {
-					stop(err)
-					return
-				}
-				ended := time.Now()
-				if i%stride == 0 {
-					latencies[i/stride] = ended.Sub(began)
-				}
-				began = ended
-			}
-		})
-	}
-	all.Wait()
-	return context.Cause(ctx)
-}
-
-const maxLatencies = 1 << 22 // that are kept
-
 // measure sends b.N requests.
-func measure(b *testing.B, l *load) {
-	if err := l.warmUp(b.Context()); err != nil {
+func measure(b *testing.B, client *cluster.Client, callers []func(context.Context) error) {
+	if err := warmUp(b.Context(), client, callers); err != nil {
 		b.Fatal(err)
 	}
-	stride := 1 + (b.N-1)/maxLatencies
-	latencies := make([]time.Duration, 1+(b.N-1)/stride)
-
 	b.ReportAllocs()
-	b.ResetTimer()
-	cpu := usage.CPU()
-	err := l.run(b.Context(), b.N, latencies, stride)
-	cpu = usage.CPU() - cpu
-	b.StopTimer()
+	r, err := closed.Count(b.Context(), callers, b.N)
 	if err != nil {
 		b.Fatal(err)
 	}
-
-	slices.Sort(latencies)
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
-	b.ReportMetric(float64(percentile(latencies, 50)), "p50-ns")
-	b.ReportMetric(float64(percentile(latencies, 99)), "p99-ns")
-	b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/req")
+	per := func(v float64, unit string) { b.ReportMetric(v/float64(b.N), unit) }
+	per(float64(r.Took), "ns/op")
+	per(float64(r.CPU), "cpu-ns/req")
+	per(float64(r.Mallocs), "allocs/op")
+	per(float64(r.Allocated), "B/op")
+	b.ReportMetric(float64(b.N)/r.Took.Seconds(), "req/s")
+	b.ReportMetric(float64(r.At(50)), "p50-ns")
+	b.ReportMetric(float64(r.At(99)), "p99-ns")
 }
 
-// percentile returns the smallest value that at least percent of 100 of the
-// sorted values do not exceed (the nearest rank).
-func percentile(sorted []time.Duration, percent int) time.Duration {
-	rank := (len(sorted)*percent + 99) / 100
-	return sorted[max(rank, 1)-1]
+// A setting is one that is compared.
+type setting struct {
+	name   string
+	config cluster.Config
 }
 
-// A distance is proxies on the way to the servers.
-type distance struct {
-	tb   testing.TB
-	trip time.Duration
-
-	mu      sync.Mutex // guards what follows
-	proxies map[string]*redistest.Proxy
-}
-
-func (d *distance) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	d.mu.Lock()
-	p := d.proxies[addr]
-	if p == nil {
-		p = redistest.StartProxy(d.tb, addr)
-		p.Delay(redistest.ToServer, d.trip/2)
-		p.Delay(redistest.ToClient, d.trip/2)
-		d.proxies[addr] = p
+// inTurns measures the settings one after the other, again and again, so that what the machine
+// does meanwhile meets all of them. benchstat -ignore /turn takes the turns together.
+func inTurns(b *testing.B, on target, key string, settings []setting, s scenario, callers, turns int) {
+	all := newKeySet()
+	clients := make([]*cluster.Client, len(settings))
+	for i, setting := range settings {
+		clients[i] = on.client(b, setting.config)
 	}
-	d.mu.Unlock()
-	return new(net.Dialer).DialContext(ctx, network, p.Addr())
-}
-
-// over puts a round trip before the cluster.
-func (t target) over(tb testing.TB, trip time.Duration) target {
-	if trip > 0 {
-		t.dialer.NetDial = (&distance{tb: tb, trip: trip, proxies: make(map[string]*redistest.Proxy)}).dial
+	for turn := range turns {
+		for i, setting := range settings {
+			b.Run(fmt.Sprintf("%s=%s/turn=%d", key, setting.name, turn), func(b *testing.B) {
+				measure(b, clients[i], s.callers(clients[i], all, callers))
+			})
+		}
 	}
-	return t
 }

@@ -10,101 +10,87 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 
 	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
-// stages are what a request of mixed_10keys spends its time on. Grouping by node
-// is within do; BenchmarkGroup in internal/engine has it alone.
-type stages struct {
-	keys   time.Duration // making the names of the keys
-	slots  time.Duration // their slots, which appending computes as well
-	append time.Duration // encoding the commands
-	do     time.Duration // grouping, sending, the servers, receiving
-	decode time.Duration // the totals
-}
+// stages are what a request of a rate limiter spends its time on: making the names of the keys;
+// their slots, which appending computes as well; encoding the commands; grouping, sending, the
+// servers and receiving; the totals. BenchmarkGroup in internal/engine has the grouping alone.
+var stages = [...]string{"keys-ns", "slots-ns", "append-ns", "do-ns", "decode-ns"}
 
 // BenchmarkStages is where the time of one caller's requests of two and of ten keys goes,
 // stage by stage. Looking at the clock between them costs some 50 ns each time. With many
 // callers a stage would mostly be others' turns on the processor: profile those.
 func BenchmarkStages(b *testing.B) {
-	client := newClient(b, started(b), pool.Laned{})
-	for _, keys := range []int{2, 10} {
-		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { benchmarkStages(b, client, keys) })
+	client := started(b, 0).client(b, cluster.Config{})
+	for _, n := range []int{2, 10} {
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
+			c := stagedCaller{
+				prefix:   fmt.Sprintf("bench:%x:user-", time.Now().UnixNano()),
+				pipeline: pipeline.New(client), random: rand.New(rand.NewPCG(0, 0)), keys: make([]string, n),
+			}
+			send := func() {
+				if err := c.request(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range warmUpEach {
+				send()
+			}
+			c.spent = [len(stages)]time.Duration{}
+			for b.Loop() {
+				send()
+			}
+			for i, unit := range stages {
+				b.ReportMetric(float64(c.spent[i])/float64(b.N), unit)
+			}
+		})
 	}
-}
-
-func benchmarkStages(b *testing.B, client *cluster.Client, keys int) {
-	c := stagedCaller{
-		n:        keys,
-		prefix:   fmt.Sprintf("bench:%x:user-", time.Now().UnixNano()),
-		pipeline: pipeline.New(client), random: rand.New(rand.NewPCG(0, 0)),
-	}
-	send := func() {
-		if err := c.request(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for range warmUpEach {
-		send()
-	}
-	c.spent = stages{}
-	for b.Loop() {
-		send()
-	}
-	per := func(d time.Duration, unit string) { b.ReportMetric(float64(d)/float64(b.N), unit) }
-	per(c.spent.keys, "keys-ns")
-	per(c.spent.slots, "slots-ns")
-	per(c.spent.append, "append-ns")
-	per(c.spent.do, "do-ns")
-	per(c.spent.decode, "decode-ns")
 }
 
 type stagedCaller struct {
-	n        int // keys of a request
 	prefix   string
 	pipeline *pipeline.Pipeline
 	random   *rand.Rand
-	spent    stages
+	spent    [len(stages)]time.Duration
 	slots    int // so that their computation is not removed
 
-	keys   []string
+	keys   []string // of the request
 	totals []pipeline.Reply
 }
 
 func (c *stagedCaller) request(ctx context.Context) error {
-	began := time.Now()
-	lap := func(d *time.Duration) {
+	began, stage := time.Now(), 0
+	lap := func() {
 		now := time.Now()
-		*d += now.Sub(began)
-		began = now
+		c.spent[stage] += now.Sub(began)
+		began, stage = now, stage+1
 	}
-	c.keys = c.keys[:0]
-	for range c.n {
-		c.keys = append(c.keys, c.prefix+strconv.Itoa(c.random.IntN(variableKeys)))
+	for i := range c.keys {
+		c.keys[i] = c.prefix + strconv.Itoa(c.random.IntN(variableKeys))
 	}
-	lap(&c.spent.keys)
+	lap()
 	for _, key := range c.keys {
 		c.slots += int(cluster.Slot(key))
 	}
-	lap(&c.spent.slots)
+	lap()
 	c.pipeline.Reset()
 	c.totals = c.totals[:0]
 	for _, key := range c.keys {
 		c.totals = append(c.totals, c.pipeline.IncrBy(key, 1))
 		c.pipeline.Expire(key, keys.TTL)
 	}
-	lap(&c.spent.append)
+	lap()
 	if err := c.pipeline.Do(ctx); err != nil {
 		return err
 	}
-	lap(&c.spent.do)
+	lap()
 	for _, r := range c.totals {
 		if total, err := r.Int(); err != nil || total < 1 {
 			return fmt.Errorf("total %d: %w", total, err)
 		}
 	}
-	lap(&c.spent.decode)
+	lap()
 	return nil
 }

@@ -4,13 +4,15 @@ package closed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redislanes/redislanes"
 
 	"github.com/redislanes/redislanes/bench/internal/usage"
 )
@@ -29,6 +31,17 @@ func (r *Result) At(percent float64) time.Duration {
 	return time.Duration(r.latencies.ValueAtQuantile(percent)) * time.Microsecond
 }
 
+// Connected reports whether the pools have the connections that they want: an adaptive one takes
+// more only while callers wait.
+func Connected(s redislanes.Stats) bool {
+	for _, n := range s.Nodes {
+		if p := n.Pool; p.Open < p.Size && (p.Kind != "adaptive" || p.Open == 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // newHistogram holds 1 µs to a minute with three digits.
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
@@ -37,8 +50,20 @@ func newHistogram() *hdrhistogram.Histogram {
 // Run lets the callers send for a while. The first error of a caller ends it, and is returned
 // when all have ended.
 func Run(ctx context.Context, callers []func(context.Context) error, during time.Duration) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, during+time.Minute)
+	defer cancel()
+	return run(ctx, callers, func(since time.Duration) bool { return since < during })
+}
+
+// Count is Run for so many requests, shared out among the callers as they get to them.
+func Count(ctx context.Context, callers []func(context.Context) error, n int) (Result, error) {
+	var taken atomic.Int64
+	return run(ctx, callers, func(time.Duration) bool { return taken.Add(1) <= int64(n) })
+}
+
+func run(ctx context.Context, callers []func(context.Context) error, more func(since time.Duration) bool) (Result, error) {
 	r := Result{latencies: newHistogram()}
-	histograms, errs := make([]*hdrhistogram.Histogram, len(callers)), make([]error, len(callers))
+	histograms := make([]*hdrhistogram.Histogram, len(callers))
 	for i := range callers {
 		histograms[i] = newHistogram()
 	}
@@ -46,14 +71,18 @@ func Run(ctx context.Context, callers []func(context.Context) error, during time
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	cpu, began := usage.CPU(), time.Now()
-	end := began.Add(during)
-	ctx, cancel := context.WithDeadline(ctx, end.Add(time.Minute))
-	defer cancel()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	var all sync.WaitGroup
 	for i, request := range callers {
-		all.Go(func() { errs[i] = loop(ctx, request, end, histograms[i]) })
+		all.Go(func() {
+			if err := loop(ctx, request, func(now time.Time) bool { return more(now.Sub(began)) }, histograms[i]); err != nil {
+				fail(err)
+			}
+		})
 	}
 	all.Wait()
+	err := context.Cause(ctx)
 	r.Took, r.CPU = time.Since(began), usage.CPU()-cpu
 	runtime.ReadMemStats(&after)
 	r.Mallocs, r.Allocated = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
@@ -61,12 +90,12 @@ func Run(ctx context.Context, callers []func(context.Context) error, during time
 		r.Requests += h.TotalCount()
 		r.latencies.Merge(h)
 	}
-	return r, errors.Join(errs...)
+	return r, err
 }
 
-func loop(ctx context.Context, request func(context.Context) error, end time.Time, h *hdrhistogram.Histogram) error {
+func loop(ctx context.Context, request func(context.Context) error, more func(time.Time) bool, h *hdrhistogram.Histogram) error {
 	record := recorder{to: h}
-	for began := time.Now(); began.Before(end); {
+	for began := time.Now(); more(began); {
 		if err := request(ctx); err != nil {
 			return err
 		}

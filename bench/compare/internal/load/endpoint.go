@@ -8,10 +8,10 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/internal/closed"
 	"github.com/redislanes/redislanes/bench/internal/network"
 	"github.com/redislanes/redislanes/bench/internal/usage"
 )
@@ -92,7 +92,7 @@ func (e *Endpoint) WarmUp(ctx context.Context) error {
 	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
-	for !e.connected() {
+	for !closed.Connected(e.client.Stats()) {
 		select {
 		case <-poll.C:
 		case <-patience.Done():
@@ -100,24 +100,6 @@ func (e *Endpoint) WarmUp(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
-}
-
-func (e *Endpoint) connected() bool {
-	for _, n := range e.client.Stats().Nodes {
-		if !settled(n.Pool) {
-			return false
-		}
-	}
-	return true
-}
-
-// settled reports whether the pool has the connections that it wants: an
-// adaptive one takes more only while callers wait.
-func settled(s redislanes.PoolStats) bool {
-	if s.Kind == "adaptive" {
-		return s.Open > 0
-	}
-	return s.Open >= s.Size
 }
 
 // Measure runs the phases of one turn. When the context ends it returns what was

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/table"
-	"github.com/redislanes/redislanes/bench/verdict"
 )
 
 // WriteTable prints what a person reads first: one table of all runs, what they
