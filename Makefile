@@ -132,13 +132,12 @@ results: ## Measure what has no raw file in bench/raw yet, and write the tables 
 
 leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (3 min)
 	@scripts/ensure-deps.sh redis-server >&2
-	@$(GO) run -C bench ./peers/leases -raw raw/leases.jsonl.gz
+	@$(GO) run -C bench ./peers -leases -for 3s -raw raw/leases.jsonl.gz
 
 pages: ## Write the tables, figures and plots of the pages from the raw files (20 s)
 	@$(GO) run -C bench ./peers -rewrite .
 	@$(GO) run -C bench ./compare -rewrite .
 	@$(GO) run -C bench ./scale -rewrite .
-	@$(GO) run -C bench ./peers/leases -rewrite .
 	@$(GO) run -C examples/ratelimit ./ladder -rewrite ../../bench
 
 demo: ## Run examples/quickstart (10 s)

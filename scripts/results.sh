@@ -24,7 +24,6 @@ mkdir -p "$raw" bin
 go build -C bench -buildvcs=false -o ../bin/peers ./peers
 go build -C bench -buildvcs=false -o ../bin/compare ./compare
 go build -C bench -buildvcs=false -o ../bin/scale ./scale
-go build -C bench -buildvcs=false -o ../bin/leases ./peers/leases
 go build -C examples/ratelimit -buildvcs=false -o ../../bin/ratelimit .
 go build -C examples/ratelimit -buildvcs=false -o ../../bin/ladder ./ladder
 
@@ -82,7 +81,7 @@ for file in sizing lanes strategies nine-steps keys shop dashboard documents poo
 done
 step scale bin/scale
 step memory bin/scale -memory
-step leases bin/leases
+step leases bin/peers -leases -for 3s
 for keys in 1 10000; do # a whole service, seven minutes for all four
 	climbing=(bin/ladder -keys "$keys" -from 5000 -for 5s -warmup 2s -pause 1s)
 	step "ladder-$keys" "${climbing[@]}" -service bin/ratelimit
@@ -93,5 +92,4 @@ done
 bin/peers -rewrite bench
 bin/compare -rewrite bench
 bin/scale -rewrite bench
-bin/leases -rewrite bench
 bin/ladder -rewrite bench

@@ -139,6 +139,10 @@ func (p *peers) measure(ctx context.Context) error {
 		return p.measureLarge(ctx)
 	case p.cutting:
 		return p.cutAll(ctx)
+	case p.leases:
+		return p.measureLeases(ctx)
+	case p.lives:
+		return p.printLives(ctx)
 	case p.profiling:
 		return p.measureParts(ctx)
 	}

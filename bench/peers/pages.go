@@ -26,6 +26,7 @@ var ratioFigures = []figure{rate, p99, cpu}
 //	parts         what clients spend their time on
 //	WHO to others, FIGURE, and
 //	WHO to ours, FIGURE: the ratios of one of ours, over callers
+//	leases        a key with leases and without, by its rate
 //	cuts          what became of commands when connections were cut
 func tableOf(t pages.Table) (string, error) {
 	r, err := readRaw(t.Files)
@@ -57,6 +58,8 @@ func tableOf(t pages.Table) (string, error) {
 		return radixTable(t.Files)
 	case t.Name == "parts":
 		text = r.partTable().String()
+	case t.Name == "leases":
+		text = r.leaseTable().String()
 	case t.Name == "cuts":
 		text = r.cutTable().String()
 	case t.Name == "source":
@@ -64,7 +67,7 @@ func tableOf(t pages.Table) (string, error) {
 			text += "- " + s.String() + "\n"
 		}
 	default:
-		return "", errors.New("want one of source, callers N, goals, reached, rows, radix, parts, cuts, and WHO to others, FIGURE")
+		return "", errors.New("want one of source, callers N, goals, reached, rows, radix, parts, leases, cuts, and WHO to others, FIGURE")
 	}
 	if text == "" {
 		return "", errors.New("the raw files have nothing for it")
@@ -72,16 +75,24 @@ func tableOf(t pages.Table) (string, error) {
 	return text, nil
 }
 
-// picture draws "throughput": requests a second of ours, and of the best mode of each other client.
+// picture draws throughput or leases.
 func picture(t pages.Table) ([]byte, error) {
-	if t.Name != "throughput" {
-		return nil, errors.New("want throughput")
-	}
 	r, err := readRaw(t.Files)
 	if err != nil {
 		return nil, err
 	}
-	c := chart.Chart{Title: "Requests per second, 3 primaries, 2 cores"}
+	switch t.Name {
+	case "throughput":
+		return r.throughput().SVG()
+	case "leases":
+		return r.leaseChart().SVG()
+	}
+	return nil, errors.New("want throughput or leases")
+}
+
+// throughput is requests a second of ours, and of the best mode of each other client.
+func (r *record) throughput() *chart.Chart {
+	c := &chart.Chart{Title: "Requests per second, 3 primaries, 2 cores"}
 	over := chart.Axis{Label: "callers"}
 	for _, n := range r.callers {
 		over.Add(float64(n), fmt.Sprint(n))
@@ -98,7 +109,7 @@ func picture(t pages.Table) ([]byte, error) {
 		}
 		c.Panels = append(c.Panels, p)
 	}
-	return c.SVG()
+	return c
 }
 
 // best is requests a second by callers, over TCP: for each number of them those of the client's

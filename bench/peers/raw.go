@@ -17,6 +17,7 @@ type line struct {
 	Turn  *turn      `json:"turn,omitempty"`
 	Cut   *cutTurn   `json:"cut,omitempty"`
 	Parts *partTurn  `json:"parts,omitempty"`
+	Lease *leaseTurn `json:"row,omitempty"`
 	End   *time.Time `json:"end,omitempty"` // the last line
 }
 
@@ -64,23 +65,30 @@ func versions() map[string]string {
 
 // String is a line of a report.
 func (s start) String() string {
-	over := "TCP"
-	switch {
-	case s.TLS:
-		over = "TLS"
-	case s.RoundTrip > 0:
-		over += fmt.Sprint(" with a round trip of ", s.RoundTrip)
+	m := s.Machine
+	parts := []string{fmt.Sprintf("%s, commit %s, %s/%s, %d CPUs (%s), %s", m.Date.UTC().Format(time.DateTime), m.Commit, m.OS, m.Arch, m.CPUs, m.CPU, m.Go)}
+	if s.Primaries > 0 { // older files of leases do not say
+		over := "TCP"
+		switch {
+		case s.TLS:
+			over = "TLS"
+		case s.RoundTrip > 0:
+			over += fmt.Sprint(" with a round trip of ", s.RoundTrip)
+		}
+		parts = append(parts, s.Redis, fmt.Sprintf("%d primaries with %d replicas each, over %s", s.Primaries, s.Replicas, over))
 	}
-	text := fmt.Sprintf("%s, commit %s, %s/%s, %d CPUs (%s), %s; %s; %d primaries with %d replicas each, over %s; %d rounds of %v;",
-		s.Machine.Date.UTC().Format(time.DateTime), s.Machine.Commit, s.Machine.OS, s.Machine.Arch, s.Machine.CPUs, s.Machine.CPU, s.Machine.Go,
-		s.Redis, s.Primaries, s.Replicas, over, s.Rounds, s.During)
+	parts = append(parts, fmt.Sprintf("%d rounds of %v", max(1, s.Rounds), s.During))
+	var versions []string
 	for _, name := range measured {
 		if v := s.Clients[name]; v != "" {
 			short := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "/v4"), "/v9"), "/v10")
-			text += " " + short[strings.LastIndexByte(short, '/')+1:] + " " + v
+			versions = append(versions, short[strings.LastIndexByte(short, '/')+1:]+" "+v)
 		}
 	}
-	return text
+	if len(versions) > 0 {
+		parts = append(parts, strings.Join(versions, " "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // readRaw adds what the files hold to one record.
@@ -111,6 +119,10 @@ func (r *record) read(l line) error {
 		return errors.New("a profile without a request or time")
 	case l.Parts != nil:
 		r.parts = append(r.parts, *l.Parts)
+	case l.Lease != nil && (l.Lease.Decisions < 1 || l.Lease.Took <= 0):
+		return errors.New("a rate without a decision or time")
+	case l.Lease != nil:
+		r.leaseTurns = append(r.leaseTurns, *l.Lease)
 	case l.End == nil:
 		return errors.New("is of no kind that is known")
 	}

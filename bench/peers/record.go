@@ -16,11 +16,14 @@ type cell struct {
 
 // A record is what was measured, in one run or in several.
 type record struct {
-	starts    []start
-	most      map[bool]float64 // commands a second of redis-benchmark, by TLS; none: not measured
-	turns     map[cell][]turn
-	cuts      []cutTurn
-	parts     []partTurn
+	starts []start
+	most   map[bool]float64 // commands a second of redis-benchmark, by TLS; none: not measured
+	turns  map[cell][]turn
+	cuts   []cutTurn
+	parts  []partTurn
+
+	leaseTurns []leaseTurn
+
 	over      []bool // TLS or not; this and what follows in the order of the turns
 	callers   []int
 	scenarios []string

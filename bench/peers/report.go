@@ -21,6 +21,9 @@ func (r *record) report(w io.Writer) {
 	if cuts := r.cutTable().String(); cuts != "" {
 		table.Print(w, "\n%s", cuts)
 	}
+	if leases := r.leaseTable().String(); leases != "" {
+		table.Print(w, "\n%s", leases)
+	}
 	if parts := r.partTable().String(); parts != "" {
 		table.Print(w, "\n%s", parts)
 	}

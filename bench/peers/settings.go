@@ -23,6 +23,7 @@ type settings struct {
 	large               bool
 	limits              bool
 	bySize              bool
+	leases, lives       bool
 	roundTrip           time.Duration
 	overTLS             bool
 	cutting             bool
@@ -47,6 +48,8 @@ func (s *settings) parse(args []string) error {
 	flags.BoolVar(&s.large, "large", false, "measure large pipelines and large replies instead")
 	flags.BoolVar(&s.limits, "limits", false, "measure rate limiters instead")
 	flags.BoolVar(&s.bySize, "radix", false, "measure radix instead, by the size of its pools")
+	flags.BoolVar(&s.leases, "leases", false, "measure a key of a rate limiter instead, by its rate, with leases and without")
+	flags.BoolVar(&s.lives, "lives", false, "print instead how many hits are lost with processes that end without Close")
 	flags.DurationVar(&s.roundTrip, "roundtrip", 0, "round trip of a network before the servers")
 	flags.BoolVar(&s.overTLS, "tls", false, "let servers and clients speak TLS")
 	flags.BoolVar(&s.cutting, "cuts", false, "cut connections at each byte instead, and count what became of the commands")
@@ -60,12 +63,15 @@ func (s *settings) parse(args []string) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q: is no flag", flags.Arg(0))
 	}
-	s.limited = !*noLimit && !s.limits && !s.bySize && !s.large && !s.cutting && !s.profiling
+	s.limited = !*noLimit && !s.limits && !s.bySize && !s.leases && !s.lives && !s.large && !s.cutting && !s.profiling
 	if *from != "" {
 		s.from = strings.Split(*from, ",")
 	}
-	if s.cutting {
+	switch {
+	case s.cutting:
 		s.primaries, s.replicas = 1, 0 // a connection carries all there is to cut
+	case s.leases || s.lives:
+		s.replicas, s.rounds = 0, 1
 	}
 	var err error
 	if s.callers, err = numbers("callers", *callers); err != nil {

@@ -31,7 +31,6 @@ func command(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
 	raw := flags.String("raw", "", "write what is measured to the `file`, as lines of JSON")
 	memory := flags.Bool("memory", false, "measure only what clients keep in memory, by primaries and lanes")
-	from := flags.String("from", "", "measure nothing: print the tables of the raw `file`")
 	rewrite := flags.String("rewrite", "", "measure nothing: make the tables of the pages in the `folder` again")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -41,12 +40,6 @@ func command(ctx context.Context, args []string) error {
 		return fmt.Errorf("%q: is no flag", flags.Arg(0))
 	case *rewrite != "":
 		return evidence.Rewrite(os.Stdout, *rewrite, "scale", tableOf, nil)
-	case *from != "":
-		r, err := readRaw(*from)
-		if err == nil {
-			r.report(os.Stdout)
-		}
-		return err
 	}
 	what := wholeScale
 	if *memory {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -58,7 +57,6 @@ func TestMeasureSmall(t *testing.T) {
 func TestCommandLine(t *testing.T) {
 	require.ErrorContains(t, command(t.Context(), []string{"what"}), `"what": is no flag`)
 	require.ErrorContains(t, command(t.Context(), []string{"-raw", filepath.Join(t.TempDir(), "none", "raw")}), "-raw: ")
-	require.ErrorIs(t, command(t.Context(), []string{"-from", filepath.Join(t.TempDir(), "none")}), os.ErrNotExist)
 }
 
 // TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files.

@@ -46,24 +46,6 @@ func TestNullServersServeTheClient(t *testing.T) {
 	require.Len(t, client.Stats().Nodes, 5)
 }
 
-// TestCommandsAreCounted cuts two commands at every byte.
-func TestCommandsAreCounted(t *testing.T) {
-	two := resp.AppendCommand(resp.AppendCommand(nil, "INCRBY", "key", "1"), "EXPIRE", "key", "60")
-	first := len(resp.AppendCommand(nil, "INCRBY", "key", "1"))
-	for end := range len(two) + 1 {
-		commands, took := countCommands(two[:end])
-		want, bytes := 0, 0
-		if end >= first {
-			want, bytes = 1, first
-		}
-		if end == len(two) {
-			want, bytes = 2, end
-		}
-		require.Equal(t, want, commands, end)
-		require.Equal(t, bytes, took, end)
-	}
-}
-
 // TestSessionAnswersEachCommandOnce hands over a stream in pieces of all sizes.
 func TestSessionAnswersEachCommandOnce(t *testing.T) {
 	var stream []byte

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,28 +16,58 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// rates are hits a second on the key.
-var rates = []int{10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000}
+// A leaseTurn is what was measured at a rate, with leases or without: a line of a raw file.
+type leaseTurn struct {
+	Rate      int           `json:"rate"`
+	Leases    bool          `json:"leases"`
+	Took      time.Duration `json:"took"`
+	Decisions int64         `json:"decisions"`
+	Leased    int64         `json:"leased"`
+	Commands  int64         `json:"commands"`
+	P50       time.Duration `json:"p50"`
+	P99       time.Duration `json:"p99"`
+}
+
+// leaseRates are hits a second on the key.
+var leaseRates = []int{10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000}
 
 const (
-	callers = 32
-	warmUp  = 6 * time.Second // the slowest key has a lease by then
+	leaseCallers = 32
+	leaseWarmUp  = 6 * time.Second // the slowest key has a lease by then
 )
 
-// A key is hit by callers at random times.
-type key struct {
+// measureLeases measures all rates, with leases and without in turn.
+func (p *peers) measureLeases(ctx context.Context) error {
+	for _, rate := range leaseRates {
+		for _, leases := range []bool{true, false} {
+			fmt.Fprintf(os.Stderr, "%d hits a second, leases %v\n", rate, leases)
+			t, err := measureLease(ctx, p.addrs, rate, leases, p.during)
+			if err != nil {
+				return fmt.Errorf("%d hits a second, leases %v: %w", rate, leases, err)
+			}
+			p.leaseTurns = append(p.leaseTurns, t)
+			if err := p.out.Write(line{Lease: &t}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A leasedKey is hit by callers at random times.
+type leasedKey struct {
 	limiter *limit.Limiter
 	request limit.Request
 	rate    float64 // of one caller
 
 	mu     sync.Mutex
-	row    row
+	row    leaseTurn
 	took   *hdrhistogram.Histogram // nanoseconds
 	failed error
 }
 
-// measure hits one key with leases or without. Its limit is never reached.
-func measure(ctx context.Context, addrs []string, rate int, leases bool, during time.Duration) (row, error) {
+// measureLease hits one key with leases or without. Its limit is never reached.
+func measureLease(ctx context.Context, addrs []string, rate int, leases bool, during time.Duration) (leaseTurn, error) {
 	var commands atomic.Int64
 	trace := redislanes.Trace{BeginGroup: func(ctx context.Context, g redislanes.GroupStart) context.Context {
 		commands.Add(int64(g.Commands))
@@ -44,22 +75,22 @@ func measure(ctx context.Context, addrs []string, rate int, leases bool, during 
 	}}
 	client, err := cluster.Config{Trace: &trace}.New(ctx, addrs)
 	if err != nil {
-		return row{}, err
+		return leaseTurn{}, err
 	}
 	defer client.Close()
 	l, err := limit.Config{Budget: time.Second}.New(client)
 	if err != nil {
-		return row{}, err
+		return leaseTurn{}, err
 	}
 	defer l.Close()
 	of, err := limit.Rule{Name: fmt.Sprintf("leases-%v-%d", leases, rate), Quota: 1_000_000_000, Window: time.Minute, NoLease: !leases}.New(l)
 	if err != nil {
-		return row{}, err
+		return leaseTurn{}, err
 	}
-	n := min(callers, rate)
-	k := &key{limiter: l, request: limit.Request{Limit: of, Key: "k"}, rate: float64(rate) / float64(n), took: hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)}
-	k.hit(ctx, n, warmUp)
-	k.row, k.took = row{Rate: rate, Leases: leases}, hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+	n := min(leaseCallers, rate)
+	k := &leasedKey{limiter: l, request: limit.Request{Limit: of, Key: "k"}, rate: float64(rate) / float64(n), took: hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)}
+	k.hit(ctx, n, leaseWarmUp)
+	k.row, k.took = leaseTurn{Rate: rate, Leases: leases}, hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
 	before, began := commands.Load(), time.Now()
 	k.hit(ctx, n, during)
 	k.row.Took, k.row.Commands = time.Since(began), commands.Load()-before
@@ -68,7 +99,7 @@ func measure(ctx context.Context, addrs []string, rate int, leases bool, during 
 }
 
 // hit has callers hit the key for a while.
-func (k *key) hit(ctx context.Context, callers int, during time.Duration) {
+func (k *leasedKey) hit(ctx context.Context, callers int, during time.Duration) {
 	var all sync.WaitGroup
 	end := time.Now().Add(during)
 	for range callers {
@@ -79,7 +110,7 @@ func (k *key) hit(ctx context.Context, callers int, during time.Duration) {
 
 // caller makes a call at each of its times. It makes calls that are late at once, one after the
 // other.
-func (k *key) caller(ctx context.Context, end time.Time) {
+func (k *leasedKey) caller(ctx context.Context, end time.Time) {
 	var decisions, leased int64
 	var failed error
 	took := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/limit"
 
 	"github.com/redislanes/redislanes/bench/internal/child"
@@ -28,17 +27,12 @@ type life struct {
 // together is how many processes hit a key at the same time.
 const together = 10
 
-// lives prints how many hits are lost with processes that end without Close, beside those that they have used.
-func lives(ctx context.Context) error {
-	cluster, err := servers.LaunchCluster(ctx, servers.Options{Primaries: 3})
-	if err != nil {
-		return err
-	}
-	defer cluster.Close()
+// printLives prints how many hits are lost with processes that end without Close, beside those that they have used.
+func (p *peers) printLives(ctx context.Context) error {
 	fmt.Print("| hits/s of a process | it lives | used | lost | lost beside used |\n|---|---|---|---|---|\n")
 	for _, rate := range []float64{3, 10, 100, 1000} {
 		for _, lasts := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 20 * time.Second} {
-			l := life{cluster.Addrs(), fmt.Sprint(rate, lasts), rate, lasts}
+			l := life{p.addrs, fmt.Sprint(rate, lasts), rate, lasts}
 			used, counted, err := l.all(ctx)
 			if err != nil {
 				return err
