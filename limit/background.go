@@ -3,6 +3,9 @@ package limit
 import (
 	"context"
 	"errors"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -14,20 +17,23 @@ import (
 // delays those of its own keys alone. Their outcome should become known, so they have more time than callers
 // have. then is called for each hit that has ended. The caller is inside.
 func (l *Limiter) background(hits []hit, then func(*hit)) {
-	for _, some := range byNode(l, hits, func(h *hit) *count { return h.count }) {
+	for some := range byNode(l, hits, func(h *hit) *count { return h.count }) {
 		l.inside.Stay()
 		go l.carry(some, then)
 	}
 }
 
 // byNode divides what is about counts by the nodes that have their keys.
-func byNode[T any](l *Limiter, all []T, of func(*T) *count) map[string][]T {
+func byNode[T any](l *Limiter, all []T, of func(*T) *count) iter.Seq[[]T] {
+	if len(all) == 1 {
+		return slices.Values([][]T{all})
+	}
 	ofNode := make(map[string][]T)
 	for i := range all {
 		node := l.client.Primary(cluster.Slot(of(&all[i]).place()))
 		ofNode[node] = append(ofNode[node], all[i])
 	}
-	return ofNode
+	return maps.Values(ofNode)
 }
 
 // carry asks about hits, as a caller that is inside, and leaves.

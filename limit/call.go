@@ -207,7 +207,7 @@ func (c *call) own(n *count) (sum int64) {
 
 // done makes the call ready for the next one, unless deliveries point to its hits.
 func (l *Limiter) done(c *call) {
-	if c.left || cap(c.asks) > largeCall {
+	if c.left || max(cap(c.asks), cap(c.led)) > largeCall {
 		return
 	}
 	c.each, c.costs, c.parts = nil, nil, nil

@@ -46,7 +46,9 @@ func (l *Limiter) deliver(ctx context.Context, all []delivery) {
 		for i := range all {
 			more = all[i].read(l) || more
 		}
-		p.Reset()
+		if more {
+			p.Reset()
+		}
 	}
 }
 
@@ -256,7 +258,7 @@ func (h *hit) giveHelpBack() {
 
 // goOn begins the next deliveries of counts, those to each node by themselves.
 func (l *Limiter) goOn(counts []*count) {
-	for _, some := range byNode(l, counts, func(c **count) *count { return *c }) {
+	for some := range byNode(l, counts, func(c **count) *count { return *c }) {
 		l.inside.Stay()
 		go l.next(some)
 	}
@@ -266,7 +268,10 @@ func (l *Limiter) goOn(counts []*count) {
 // inside.
 func (l *Limiter) next(counts []*count) {
 	defer l.inside.Leave()
-	all := make([]delivery, len(counts))
+	c := l.calls.Get().(*call) // for its memory
+	defer l.done(c)
+	c.led = slices.Grow(c.led, len(counts))[:len(counts)]
+	all := c.led
 	for {
 		turns.Gather(func() (n int) {
 			for _, c := range counts {

@@ -161,15 +161,9 @@ func (l *Limiter) Close() error {
 func (l *Limiter) made() bool { return l != nil && l.counts != nil }
 
 // pipe returns an empty pipeline. Its replies are valid until unpipe.
-func (l *Limiter) pipe() *pipeline.Pipeline {
-	p := l.scripted.Get().(*pipeline.Pipeline)
-	p.Reset()
-	return p
-}
+func (l *Limiter) pipe() *pipeline.Pipeline { return l.scripted.Get().(*pipeline.Pipeline) }
 
 func (l *Limiter) unpipe(p *pipeline.Pipeline) {
-	large := p.Len() > largeCall
-	if p.Reset(); !large {
-		l.scripted.Put(p)
-	}
+	p.Reset()
+	l.scripted.Put(p)
 }
