@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/mediocregopher/radix/v4"
 )
 
@@ -44,7 +43,7 @@ func (p *probe) close() {
 }
 
 // ping records one round trip, and reports whether there was one.
-func (p *probe) ping(ctx context.Context, to *hdrhistogram.Histogram) bool {
+func (p *probe) ping(ctx context.Context, to Histogram) bool {
 	began := time.Now()
 	if err := p.conn.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
 		return false
@@ -54,7 +53,7 @@ func (p *probe) ping(ctx context.Context, to *hdrhistogram.Histogram) bool {
 }
 
 // idle records round trips one after the other.
-func (p *probe) idle(ctx context.Context, to *hdrhistogram.Histogram) {
+func (p *probe) idle(ctx context.Context, to Histogram) {
 	if p == nil {
 		return
 	}
@@ -70,7 +69,7 @@ func (p *probe) idle(ctx context.Context, to *hdrhistogram.Histogram) {
 
 // loaded records round trips, as often as pools are sampled, until the context
 // ends.
-func (p *probe) loaded(ctx context.Context, to *hdrhistogram.Histogram) {
+func (p *probe) loaded(ctx context.Context, to Histogram) {
 	if p == nil {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
@@ -26,11 +25,11 @@ type Result struct {
 
 	// Latencies of requests that succeeded, in nanoseconds. Slow has those of
 	// the occasional slow requests; the others read or write.
-	Reads, Writes, Slow *hdrhistogram.Histogram
+	Reads, Writes, Slow Histogram
 
 	// IdleTrips are round trips before the phase, LoadedTrips those during it, of
 	// PING on a connection of its own, in nanoseconds.
-	IdleTrips, LoadedTrips *hdrhistogram.Histogram
+	IdleTrips, LoadedTrips Histogram
 
 	Errors  map[string]Failure // by kind
 	Use     Use
@@ -46,10 +45,6 @@ type Failure struct {
 	Example string `json:"example"` // the first one's text
 }
 
-// longest is the highest latency that a histogram holds; higher ones count as
-// this.
-const longest = 2 * time.Minute
-
 // NewResult returns an empty result.
 func NewResult() *Result {
 	return &Result{
@@ -59,8 +54,6 @@ func NewResult() *Result {
 	}
 }
 
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest.Nanoseconds(), 3) }
-
 // Add adds another round.
 func (r *Result) Add(other *Result) {
 	r.Callers = other.Callers
@@ -68,11 +61,11 @@ func (r *Result) Add(other *Result) {
 	r.Took += other.Took
 	r.CPU += other.CPU
 	r.Mallocs += other.Mallocs
-	r.Reads.Merge(other.Reads)
-	r.Writes.Merge(other.Writes)
-	r.Slow.Merge(other.Slow)
-	r.IdleTrips.Merge(other.IdleTrips)
-	r.LoadedTrips.Merge(other.LoadedTrips)
+	for to, from := range map[*Histogram]Histogram{
+		&r.Reads: other.Reads, &r.Writes: other.Writes, &r.Slow: other.Slow, &r.IdleTrips: other.IdleTrips, &r.LoadedTrips: other.LoadedTrips,
+	} {
+		to.Merge(from.Histogram)
+	}
 	for kind, f := range other.Errors {
 		r.fail(kind, f)
 	}
@@ -116,20 +109,10 @@ func (r *Result) PerRequest(used float64) float64 {
 }
 
 // All returns the latencies of all requests together.
-func (r *Result) All() *hdrhistogram.Histogram { return together(r.Reads, r.Writes, r.Slow) }
+func (r *Result) All() Histogram { return together(r.Reads, r.Writes, r.Slow) }
 
 // Fast returns the latencies of all requests but the occasional slow ones.
-func (r *Result) Fast() *hdrhistogram.Histogram { return together(r.Reads, r.Writes) }
-
-func together(parts ...*hdrhistogram.Histogram) *hdrhistogram.Histogram {
-	all := newHistogram()
-	for _, h := range parts {
-		if h.TotalCount() > 0 {
-			all.Merge(h)
-		}
-	}
-	return all
-}
+func (r *Result) Fast() Histogram { return together(r.Reads, r.Writes) }
 
 // Within returns how many requests succeeded in so long a time.
 func (r *Result) Within(d time.Duration) (n int64) {
@@ -206,7 +189,7 @@ func (t *tally) flush() {
 	t.to.mu.Lock()
 	defer t.to.mu.Unlock()
 	r := t.to.result
-	for c, h := range [classes]*hdrhistogram.Histogram{r.Reads, r.Writes, r.Slow} {
+	for c, h := range [classes]Histogram{r.Reads, r.Writes, r.Slow} {
 		for _, v := range t.took[c][:t.n[c]] {
 			_ = h.RecordValue(v) // within its bounds, see add
 		}

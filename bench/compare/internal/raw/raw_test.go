@@ -73,6 +73,7 @@ func TestMistakes(t *testing.T) {
 	for want, text := range map[string]string{
 		"line 1: f.yaml: line 1: unknown key bogus":          strings.Replace(first, "{}", "bogus: 1", 1),
 		"line 2: is of no kind":                              first + "{}\n" + last,
+		"line 2: ":                                           first + `{"turn": {"phases": [{"Reads": "nonsense"}]}}` + "\n" + last,
 		`line 2: the settings have no run "x"`:               first + `{"turn": {"run": "x"}}` + "\n" + last,
 		`line 2: the run "mixed_10keys" has no endpoint "x"`: first + `{"turn": {"run": "mixed_10keys", "endpoint": "x"}}` + "\n" + last,
 	} {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/internal/stats"
@@ -56,11 +54,11 @@ type Phase struct {
 	Waited        uint64 // batches that waited for a connection
 	Dials         uint64
 	Closes        uint64
-	Latency       Latency
+	Latency       load.Histogram
 	Resources     Resources
 	Bound         string // what kept it from doing more
 	// Fast and Slow are set where the load has occasional slow requests.
-	Fast, Slow Latency
+	Fast, Slow load.Histogram
 
 	InTime  *float64        // share of the requests that were answered as the SLA says
 	Verdict verdict.Verdict // of an open loop
@@ -72,20 +70,6 @@ type Phase struct {
 	load settings.Load
 	sum  *load.Result
 }
-
-// A Latency is a distribution of latencies, in nanoseconds. It is empty where there are none.
-type Latency struct{ *hdrhistogram.Histogram }
-
-// Count returns how many latencies there are.
-func (l Latency) Count() int64 {
-	if l.Histogram == nil {
-		return 0
-	}
-	return l.TotalCount()
-}
-
-// At returns the latency that so many percent do not exceed.
-func (l Latency) At(percent float64) time.Duration { return time.Duration(l.ValueAtQuantile(percent)) }
 
 // A Round is the figures of one round, which the tests compare.
 type Round struct {
@@ -174,11 +158,11 @@ func (p *Phase) finish(m Machine) {
 	p.CPU, p.Allocations = s.PerRequest(float64(s.CPU)), s.PerRequest(float64(s.Mallocs))
 	p.MaxWaiters, p.MaxSaturation = s.Use.MaxWaiters, s.Use.MaxSaturation
 	p.Waited, p.Dials, p.Closes = s.Use.Waited, s.Use.Dials, s.Use.Closes
-	p.Latency = Latency{s.All()}
+	p.Latency = s.All()
 	p.Resources = resourcesOf(s, m.CPUs, !m.Given)
 	p.Bound = p.bound(p.load.Rate > 0, m.CPUs)
 	if s.Slow.TotalCount() > 0 {
-		p.Fast, p.Slow = Latency{s.Fast()}, Latency{s.Slow}
+		p.Fast, p.Slow = s.Fast(), s.Slow
 	}
 	p.judge()
 }
@@ -186,7 +170,7 @@ func (p *Phase) finish(m Machine) {
 // A part is the latencies of some of the requests.
 type part struct {
 	name    string
-	latency Latency
+	latency load.Histogram
 }
 
 // parts are the latencies of kinds of requests, where there are several.

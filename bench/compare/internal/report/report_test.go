@@ -106,10 +106,10 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, byRate, (&Phase{Requests: 100}).bound(true, 2))
 
 	// Processors that others keep busy do not count while round trips are short.
-	trips := func(ms int64) Latency {
+	trips := func(ms int64) load.Histogram {
 		h := load.NewResult().Reads
 		_ = h.RecordValue(ms * int64(time.Millisecond))
-		return Latency{h}
+		return h
 	}
 	p := &Phase{Requests: 100, Waited: 100, Resources: Resources{Machine: &busy, IdleTrip: trips(10), LoadedTrip: trips(14)}}
 	require.Equal(t, byPool, p.bound(false, 2))

@@ -11,7 +11,7 @@ import (
 // Resources are what a phase used. What is not known is nil.
 type Resources struct {
 	// Round trips of PING before the load and during it, on a connection of its own.
-	IdleTrip, LoadedTrip Latency
+	IdleTrip, LoadedTrip load.Histogram
 
 	// Shares of processors: 1 is one processor, but for the machine all there are.
 	Machine *float64 // share of all processors, by whatever process
@@ -35,7 +35,7 @@ type ServerUse struct {
 // Servers that were started for the measurement use these, too.
 func resourcesOf(s *load.Result, processors int, serversHere bool) Resources {
 	took := s.Took.Seconds()
-	r := Resources{IdleTrip: Latency{s.IdleTrips}, LoadedTrip: Latency{s.LoadedTrips}}
+	r := Resources{IdleTrip: s.IdleTrips, LoadedTrip: s.LoadedTrips}
 	if took <= 0 {
 		return r
 	}
@@ -137,7 +137,7 @@ var resourceHead = []string{"run", "endpoint", "bound by", "RTT idle", "RTT load
 // cells are those of the row behind its name.
 func (r Resources) cells(bound string) []string {
 	const unknown = "?"
-	trip := func(l Latency) string {
+	trip := func(l load.Histogram) string {
 		if l.Count() == 0 {
 			return unknown
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
@@ -118,7 +119,7 @@ func (r *Report) figures() *table.Table {
 	return t
 }
 
-func latencyCells(rate float64, l Latency) []string {
+func latencyCells(rate float64, l load.Histogram) []string {
 	return []string{fmt.Sprintf("%.0f", rate), table.Nanoseconds(l.Mean()), table.Duration(l.At(50)), table.Duration(l.At(95)),
 		table.Duration(l.At(99)), table.Duration(l.At(99.9)), table.Duration(time.Duration(l.Max()))}
 }
