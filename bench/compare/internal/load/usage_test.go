@@ -2,8 +2,8 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,34 +23,37 @@ func TestServerUse(t *testing.T) {
 	require.Zero(t, serverUse(nil, after, time.Second))
 }
 
-// TestUsage measures real servers over a network: what they, the network and this
-// process used is known, and the round trips are those of the network.
+// TestUsage measures real servers over a network: what they, the network and this process used
+// is known, and a request takes at least a round trip of the network. It is before a cluster of
+// one node, too.
 func TestUsage(t *testing.T) {
 	servers.RequireServer(t)
-	c := servers.StartCluster(t, servers.Options{Primaries: 3})
-	t.Setenv("REDIS_ADDRS", strings.Join(c.Addrs(), ","))
+	t.Setenv("REDIS_ADDRS", "")
 	targets := NewTargets()
 	t.Cleanup(func() { require.NoError(t, targets.Close()) })
-	e, err := targets.Open(t.Context(), loadOf(t, "{scenario: variable_key, callers: 4, duration: 500ms, round_trip: 4ms}"))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = e.Close() })
-	r := e.Measure(t.Context())[0]
-	require.Empty(t, r.Errors)
-
-	for _, trips := range []int64{r.IdleTrips.Min(), r.LoadedTrips.Min()} {
-		require.GreaterOrEqual(t, time.Duration(trips), 4*time.Millisecond)
-	}
-	require.True(t, r.Servers.Known)
-	require.Positive(t, r.Servers.CPU)
-	require.Positive(t, r.Servers.Busiest)
-	const leastSent, leastReceived = 60, 8 // bytes of INCRBY and EXPIRE, and of their replies
-	require.GreaterOrEqual(t, r.PerRequest(float64(r.Servers.Received)), float64(leastSent))
-	require.GreaterOrEqual(t, r.PerRequest(float64(r.Servers.Sent)), float64(leastReceived))
-	if runtime.GOOS == "linux" {
-		require.Positive(t, r.Machine.All)
-		require.Positive(t, r.Machine.Busy)
-		require.LessOrEqual(t, r.Machine.Busy, r.Machine.All)
-		require.Positive(t, r.Machine.Network)
+	for primaries, scenario := range map[int]string{1: "fixed_key", 3: "mixed_10keys"} {
+		e, err := targets.Open(t.Context(), loadOf(t, fmt.Sprintf(
+			"{scenario: %s, primaries: %d, callers: 4, duration: 300ms, round_trip: 4ms, bandwidth: 50MB/s}", scenario, primaries)))
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = e.Close() })
+		r := e.Measure(t.Context())[0]
+		require.Empty(t, r.Errors)
+		require.Positive(t, r.Requests)
+		for _, trips := range []Histogram{r.IdleTrips, r.LoadedTrips, r.Fast()} {
+			require.GreaterOrEqual(t, time.Duration(trips.Min()), 4*time.Millisecond)
+		}
+		require.True(t, r.Servers.Known)
+		require.Positive(t, r.Servers.CPU)
+		require.Positive(t, r.Servers.Busiest)
+		const leastSent, leastReceived = 60, 8 // bytes of INCRBY and EXPIRE, and of their replies
+		require.GreaterOrEqual(t, r.PerRequest(float64(r.Servers.Received)), float64(leastSent))
+		require.GreaterOrEqual(t, r.PerRequest(float64(r.Servers.Sent)), float64(leastReceived))
+		if runtime.GOOS == "linux" {
+			require.Positive(t, r.Machine.All)
+			require.Positive(t, r.Machine.Busy)
+			require.LessOrEqual(t, r.Machine.Busy, r.Machine.All)
+			require.Positive(t, r.Machine.Network)
+		}
 	}
 }
 

@@ -46,27 +46,25 @@ type Limit struct {
 
 // limits are those of each endpoint whose rate was varied.
 func (r *Report) limits() (all []Limit) {
-	points := make(map[[2]string][]verdict.Point)
-	why := make(map[[2]string]map[float64]string)
-	var order [][2]string
+	var points [][]verdict.Point // of each limit
+	var why []map[float64]string
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
 		i := slices.IndexFunc(run.Varied, func(v settings.Value) bool { return v.Key == "rate" })
 		if i < 0 || p.Verdict == "" {
 			return
 		}
-		of := [2]string{settings.Join(slices.Delete(slices.Clone(run.Varied), i, i+1)), e.Name}
-		if points[of] == nil {
-			order = append(order, of)
-			why[of] = make(map[float64]string)
+		rest := settings.Join(slices.Delete(slices.Clone(run.Varied), i, i+1))
+		at := slices.IndexFunc(all, func(l Limit) bool { return l.Run == rest && l.Endpoint == e.Name })
+		if at < 0 {
+			at, all = len(all), append(all, Limit{Run: rest, Endpoint: e.Name})
+			points, why = append(points, nil), append(why, make(map[float64]string))
 		}
-		points[of] = append(points[of], verdict.Point{At: p.load.Rate, Holds: p.Verdict.Holds()})
-		why[of][p.load.Rate] = p.Why
+		points[at] = append(points[at], verdict.Point{At: p.load.Rate, Holds: p.Verdict.Holds()})
+		why[at][p.load.Rate] = p.Why
 	})
-	for _, of := range order {
-		if len(points[of]) > 1 {
-			l := verdict.Highest(points[of])
-			all = append(all, Limit{of[0], of[1], l, why[of][l.Breaks]})
-		}
+	for i := range all {
+		all[i].Limit = verdict.Highest(points[i])
+		all[i].Why = why[i][all[i].Breaks]
 	}
 	return all
 }
@@ -104,7 +102,7 @@ type Size struct {
 // sizes are those of the kinds of pools that were measured in several sizes.
 func (r *Report) sizes() (all []Size) {
 	for _, run := range r.Runs {
-		for _, g := range run.BySize() {
+		for _, g := range run.bySize() {
 			if s, ok := g.size(run.Name); ok {
 				all = append(all, s)
 			}
@@ -113,46 +111,46 @@ func (r *Report) sizes() (all []Size) {
 	return all
 }
 
-// A SizeGroup is the endpoints of a run that differ in the size of their pools.
-type SizeGroup struct {
-	Name      string
-	Endpoints []*Endpoint
+// A sizeGroup is the endpoints of a run that differ in the size of their pools.
+type sizeGroup struct {
+	name      string
+	endpoints []*Endpoint
 }
 
-// Connections is the size of an endpoint's pool, to each node.
-func (e *Endpoint) Connections() int { return e.load.Pool.Connections() }
+// connections is the size of an endpoint's pool, to each node.
+func (e *Endpoint) connections() int { return e.load.Pool.Connections() }
 
-// BySize groups the run's endpoints by all but the size of the pool. Groups of one
+// bySize groups the run's endpoints by all but the size of the pool. Groups of one
 // size are left out.
-func (run *Run) BySize() (all []SizeGroup) {
+func (run *Run) bySize() (all []sizeGroup) {
 	for _, e := range run.Endpoints {
 		if len(e.Phases) != 1 {
 			continue
 		}
 		name, load := e.load.ClientButSize(), e.load.ButPool()
-		i := slices.IndexFunc(all, func(g SizeGroup) bool { return g.Name == name && g.Endpoints[0].load.ButPool() == load })
+		i := slices.IndexFunc(all, func(g sizeGroup) bool { return g.name == name && g.endpoints[0].load.ButPool() == load })
 		if i < 0 {
 			i = len(all)
-			all = append(all, SizeGroup{Name: name})
+			all = append(all, sizeGroup{name: name})
 		}
-		all[i].Endpoints = append(all[i].Endpoints, e)
+		all[i].endpoints = append(all[i].endpoints, e)
 	}
-	return slices.DeleteFunc(all, func(g SizeGroup) bool {
-		first := g.Endpoints[0].Connections()
-		return !slices.ContainsFunc(g.Endpoints, func(e *Endpoint) bool { return e.Connections() != first })
+	return slices.DeleteFunc(all, func(g sizeGroup) bool {
+		first := g.endpoints[0].connections()
+		return !slices.ContainsFunc(g.endpoints, func(e *Endpoint) bool { return e.connections() != first })
 	})
 }
 
 // size finds the answer. In an open loop a pool is large enough if it holds; in a
 // closed one, if it does what the best does.
-func (g SizeGroup) size(run string) (s Size, ok bool) {
+func (g sizeGroup) size(run string) (s Size, ok bool) {
 	best := 0.0
-	for _, e := range g.Endpoints {
+	for _, e := range g.endpoints {
 		best = max(best, e.Phases[0].Rate)
 	}
 	var points []verdict.Point
 	of := make(map[int]*Phase)
-	for _, e := range g.Endpoints {
+	for _, e := range g.endpoints {
 		p := e.Phases[0]
 		if p.sum.Partial {
 			return s, false
@@ -161,11 +159,11 @@ func (g SizeGroup) size(run string) (s Size, ok bool) {
 		if p.Verdict != "" {
 			holds = p.Verdict.Holds()
 		}
-		points = append(points, verdict.Point{At: float64(e.Connections()), Holds: holds})
-		of[e.Connections()] = p
+		points = append(points, verdict.Point{At: float64(e.connections()), Holds: holds})
+		of[e.connections()] = p
 	}
 	enough, less := verdict.Fewest(points)
-	s = Size{Run: run, Pool: g.Name, Enough: int(enough), Less: int(less)}
+	s = Size{Run: run, Pool: g.name, Enough: int(enough), Less: int(less)}
 	if p := of[s.Less]; p != nil {
 		s.Bound, s.Why = p.Bound, p.Why
 		if p.Verdict == "" {

@@ -6,40 +6,24 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
-// conditions are settings of a load without which figures say little.
-var conditions = []struct {
-	key  string
-	text func(l settings.Load) string // empty: not worth a word
-}{
-	{"callers", func(l settings.Load) string {
-		if len(l.Steps) > 0 {
-			return ""
+// conditions are settings of a load without which figures say little, in the order in which they
+// are said.
+func conditions(l settings.Load) (keys, texts []string) {
+	add := func(worthAWord bool, key, format string, args ...any) {
+		if worthAWord {
+			keys, texts = append(keys, key), append(texts, fmt.Sprintf(format, args...))
 		}
-		return fmt.Sprintf("%d callers", l.Callers)
-	}},
-	{"keys_per_request", func(l settings.Load) string {
-		if l.KeysPerRequest == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%d keys a request", l.KeysPerRequest)
-	}},
-	{"rate", func(l settings.Load) string {
-		if l.Rate == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%.0f requests a second", l.Rate)
-	}},
-	{"round_trip", func(l settings.Load) string {
-		if l.RoundTrip.Duration == 0 && l.HasNetwork() {
-			return "round trip of loopback"
-		}
-		if l.RoundTrip.Duration == 0 {
-			return "loopback"
-		}
-		return fmt.Sprintf("round trip +%v", l.RoundTrip)
-	}},
+	}
+	add(len(l.Steps) == 0, "callers", "%d callers", l.Callers)
+	add(l.KeysPerRequest > 0, "keys_per_request", "%d keys a request", l.KeysPerRequest)
+	add(l.Rate > 0, "rate", "%.0f requests a second", l.Rate)
+	add(l.RoundTrip.Duration > 0, "round_trip", "round trip +%v", l.RoundTrip)
+	add(l.Bandwidth > 0, "bandwidth", "%s/s of a connection", table.Bytes(float64(l.Bandwidth)))
+	add(!l.HasNetwork(), "round_trip", "loopback")
+	return keys, texts
 }
 
 // Conditions says under which load and over which network all endpoints of the run
@@ -49,14 +33,16 @@ func (run *Run) Conditions(besides ...string) string {
 		return ""
 	}
 	var parts []string
-	for _, c := range conditions {
-		text := c.text(run.Endpoints[0].load)
-		differs := func(e *Endpoint) bool { return c.text(e.load) != text }
-		named := func(v settings.Value) bool { return v.Key == c.key }
-		if text == "" || slices.Contains(besides, c.key) || slices.ContainsFunc(run.Varied, named) || slices.ContainsFunc(run.Endpoints, differs) {
-			continue
+	keys, texts := conditions(run.Endpoints[0].load)
+	for i, text := range texts {
+		differs := func(e *Endpoint) bool {
+			_, others := conditions(e.load)
+			return !slices.Contains(others, text)
 		}
-		parts = append(parts, text)
+		named := func(v settings.Value) bool { return v.Key == keys[i] }
+		if !slices.Contains(besides, keys[i]) && !slices.ContainsFunc(run.Varied, named) && !slices.ContainsFunc(run.Endpoints, differs) {
+			parts = append(parts, text)
+		}
 	}
 	return strings.Join(parts, ", ")
 }
