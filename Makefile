@@ -69,8 +69,8 @@ steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the 
 	@scripts/steady.sh $(RUNS) $(LOOPS)
 
 lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (2 min; the first run builds it: 5 min more)
-	@set -e; for module in $(modules); do \
-		echo "lint $$module"; \
+	@set -e; n=0; for module in $(modules); do \
+		n=$$((n + 1)); echo "lint $$module: $$n of $(words $(modules)) modules"; \
 		(cd "$$module" && "$(CURDIR)/$(GOLANGCI_LINT)" run --allow-serial-runners \
 			--config "$(CURDIR)/.golangci.yml" ./...); \
 	done

@@ -39,7 +39,7 @@ minimize=1000x
 passed=0
 failed=()
 while read -r name package; do
-	echo "$package $name, $fuzztime"
+	echo "$package $name, $fuzztime: $((passed + ${#failed[@]} + 1)) of $(wc -l <<<"$targets") targets"
 	if "$go" test -run '^$' -fuzz "^$name\$" -fuzztime "$fuzztime" -fuzzminimizetime "$minimize" "$package" >"$log" 2>&1; then
 		tail -n 3 "$log" | grep -E '^fuzz:' | tail -n 1 || true
 		passed=$((passed + 1))

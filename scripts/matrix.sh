@@ -128,8 +128,9 @@ go build -o "$logs/" ./internal/servers/cmd/soak ./internal/servers/cmd/cluster 
 failed=0
 case $mode in
 full)
-	for server in "${servers[@]}"; do
-		full "$server" || failed=1
+	for i in "${!servers[@]}"; do
+		echo "${servers[i]}: $((i + 1)) of ${#servers[@]} servers"
+		full "${servers[i]}" || failed=1
 	done
 	;;
 short) # beside each other: most of the time is waiting

@@ -19,24 +19,22 @@ if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
 	[ "$raw" != bench/raw ] || exit 1
 fi
 mkdir -p "$raw" bin
-# Without buildvcs the programs ask git for the commit, which does not count raw files
-# that are new as changes.
-go build -C bench -buildvcs=false -o ../bin/peers ./peers
-go build -C bench -buildvcs=false -o ../bin/compare ./compare
-go build -C bench -buildvcs=false -o ../bin/scale ./scale
-go build -C examples/ratelimit -buildvcs=false -o ../../bin/ratelimit .
-go build -C examples/ratelimit -buildvcs=false -o ../../bin/ladder ./ladder
 
-# step NAME COMMAND...: COMMAND -raw FILE, unless the raw file is there.
+# step NAME COMMAND...: COMMAND -raw FILE, unless the raw file is there. With NAMES it prints the name alone.
 step() {
 	local name=$1
 	shift
 	[[ $name =~ $only ]] || return 0
 	if [ -e "$raw/$name.jsonl.gz" ]; then
-		echo "results: $name: is there"
+		[ -n "${NAMES:-}" ] || echo "results: $name: is there"
 		return 0
 	fi
-	echo "results: $name: $(date +%H:%M:%S)"
+	if [ -n "${NAMES:-}" ]; then
+		echo "$name"
+		return 0
+	fi
+	echo "results: $name: $(date +%H:%M:%S), $left to measure"
+	left=$((left - 1))
 	"$@" -raw "bin/$name.jsonl.gz" >"bin/$name.txt" 2>"bin/$name.log" || {
 		cat "bin/$name.txt" >&2 # what was measured until then
 		tail -n 5 "bin/$name.log" >&2
@@ -46,6 +44,17 @@ step() {
 	grep -h 'measure again' "bin/$name.txt" "bin/$name.log" >&2 || true # another program was busy
 	mv "bin/$name.jsonl.gz" "$raw/$name.jsonl.gz"
 }
+
+if [ -z "${NAMES:-}" ]; then
+	left=$(NAMES=yes scripts/results.sh 2>/dev/null | wc -l)
+	# Without buildvcs the programs ask git for the commit, which does not count raw files
+	# that are new as changes.
+	go build -C bench -buildvcs=false -o ../bin/peers ./peers
+	go build -C bench -buildvcs=false -o ../bin/compare ./compare
+	go build -C bench -buildvcs=false -o ../bin/scale ./scale
+	go build -C examples/ratelimit -buildvcs=false -o ../../bin/ratelimit .
+	go build -C examples/ratelimit -buildvcs=false -o ../../bin/ladder ./ladder
+fi
 
 # The interrupt of a terminal reaches the step, too, which prints what it has and fails.
 trap : INT TERM
@@ -88,7 +97,7 @@ for keys in 1 10000; do # a whole service, seven minutes for all four
 	step "ladder-$keys-no-leases" "${climbing[@]}" -service 'bin/ratelimit -no-leases'
 done
 
-[ "$raw" = bench/raw ] || exit 0
+[ "$raw" = bench/raw ] && [ -z "${NAMES:-}" ] || exit 0
 bin/peers -rewrite bench
 bin/compare -rewrite bench
 bin/scale -rewrite bench

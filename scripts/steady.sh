@@ -64,11 +64,11 @@ for ((run = 1; run <= runs; run++)); do
 	wait "$test_pid" || status=$?
 	test_pid=
 	if [ "$status" -eq 0 ]; then
-		echo "run $run: ok, $((SECONDS - began)) s"
+		echo "run $run of $runs: ok, $((SECONDS - began)) s"
 		rm -f "$log"
 	else
 		failed=$((failed + 1))
-		echo "run $run: FAILED, $((SECONDS - began)) s, see $log"
+		echo "run $run of $runs: FAILED, $((SECONDS - began)) s, see $log"
 		grep -E '^ *--- FAIL|^FAIL|panic:|WARNING: DATA RACE' "$log" | head -n 20 | sed 's/^/  /'
 	fi
 done
