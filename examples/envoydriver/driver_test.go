@@ -109,18 +109,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestURLs: the forms of cluster.ParseURL, with password and database.
-func TestURLs(t *testing.T) {
-	t.Parallel()
-	s := servers.StartServer(t, servers.Options{Password: password})
-	client := connect(t, Options{Type: "SINGLE", URL: "redis://:" + password + "@" + s.Addrs()[0] + "/2"})
-	_, err := hit(client, []string{"a"}, 1)
-	require.NoError(t, err)
-	var keyspace string
-	require.NoError(t, client.DoCmd(&keyspace, "INFO", "keyspace"))
-	require.Contains(t, keyspace, "db2:keys=1")
-}
-
 // TestRoutingKey: EVAL, whose first argument is no key, goes to the node of its key.
 func TestRoutingKey(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,74 +11,35 @@ import (
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 
-	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/limithttp"
 )
 
 // serveCheck answers a request with the domain and descriptors in its query. It sets the same status and
-// fields as limit.Limiter.Handler. It does not use Handler, because the shedder needs the Result: only that
-// tells whether the call was one round trip.
+// fields as a handler of package limithttp.
 func (s *Service) serveCheck(w http.ResponseWriter, r *http.Request) {
 	req, err := parseCheck(r.URL.RawQuery)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	asks, err := s.read(req)
+	a, err := s.decide(r.Context(), req)
 	if err != nil {
 		httpError(w, err)
 		return
 	}
-	if requests := requestsOf(asks); len(requests) > 0 {
-		result, ok := s.allowOnce(r.Context(), requests)
-		if !ok {
-			httpError(w, errShed)
-			return
-		}
-		setFields(w.Header(), result, requests)
-		if !result.Allowed {
-			s.writeDenied(w, result)
-			return
+	policy, state := limithttp.Fields(a.told, a.result)
+	for name, value := range map[string]string{"RateLimit-Policy": policy, "RateLimit": state} {
+		if value != "" {
+			w.Header().Set(name, value)
 		}
 	}
-	_, _ = io.WriteString(w, "ok"+unmatched(asks)+"\n") // the client may have gone
-}
-
-// allowOnce asks the limiter, unless the shedder refuses the call.
-func (s *Service) allowOnce(ctx context.Context, requests []limit.Request) (result limit.Result, ok bool) {
-	permit, ok := s.Shedder.enter()
-	if !ok {
-		return result, false
-	}
-	ctx = context.WithoutCancel(ctx) // a client that has gone has had its hit
-	defer func() { permit.leave(oneTrip(ctx, decisionOf(result))) }()
-	return s.Limiter.Allow(ctx, requests...), true
-}
-
-// setFields sets the fields RateLimit-Policy and RateLimit, unless they are empty.
-func setFields(h http.Header, result limit.Result, requests []limit.Request) {
-	policy, state := limithttp.Fields(requests, result)
-	if policy != "" {
-		h.Set("RateLimit-Policy", policy)
-	}
-	if state != "" {
-		h.Set("RateLimit", state)
-	}
-}
-
-// writeDenied writes the status of a result that is not allowed.
-func (s *Service) writeDenied(w http.ResponseWriter, result limit.Result) {
-	switch {
-	case result.Outcome() == "mistaken":
-		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
-		http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
-	case result.Err != nil:
-		http.Error(w, "the rate limit cannot be checked now", http.StatusServiceUnavailable)
+	switch code := a.status(w.Header()); code {
+	case http.StatusOK:
+		_, _ = io.WriteString(w, "ok"+unmatched(a.asks)+"\n") // the client may have gone
+	case http.StatusTooManyRequests:
+		http.Error(w, "rate limit exceeded", code)
 	default:
-		if result.RetryAfter != limit.Never {
-			w.Header().Set("Retry-After", strconv.FormatInt(seconds(result.RetryAfter), 10))
-		}
-		http.Error(w, "rate limit exceeded", http.StatusTooManyRequests)
+		http.Error(w, "the rate limit cannot be checked now", code)
 	}
 }
 

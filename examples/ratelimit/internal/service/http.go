@@ -63,16 +63,22 @@ func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.status(w.Header()))
+	_, _ = w.Write(text) // the client has gone
+}
+
+// status returns that of the answer, and sets Retry-After.
+func (a *answer) status(h http.Header) int {
 	if a.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.FormatInt(a.retryAfter, 10))
+		h.Set("Retry-After", strconv.FormatInt(a.retryAfter, 10))
 	}
 	switch {
 	case a.failed:
-		w.WriteHeader(http.StatusServiceUnavailable)
+		return http.StatusServiceUnavailable
 	case a.response.GetOverallCode() == pb.RateLimitResponse_OVER_LIMIT:
-		w.WriteHeader(http.StatusTooManyRequests)
+		return http.StatusTooManyRequests
 	}
-	_, _ = w.Write(text) // the client has gone
+	return http.StatusOK
 }
 
 // statusGone is for the metrics, as in nginx: the client has gone before its answer.

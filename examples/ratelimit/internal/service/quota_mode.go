@@ -31,7 +31,8 @@ func (s *Service) allow(ctx context.Context, asks []ask) decision {
 		}
 	}
 	if len(quotas) == 0 {
-		return decisionOf(s.Limiter.Allow(ctx, others...))
+		r := s.Limiter.Allow(ctx, others...)
+		return decision{r.Decision, r.Each(), others, r}
 	}
 	reservation, result := s.Limiter.Reserve(ctx, quotas...)
 	each := result.Each()
@@ -39,16 +40,16 @@ func (s *Service) allow(ctx context.Context, asks []ask) decision {
 		if len(charged) > 0 {
 			s.Limiter.Allow(ctx, charged...) // they count in any case
 		}
-		return decision{d, join(is, each, others, nil)}
+		return decision{Decision: d, each: join(is, each, others, nil)}
 	}
 	if len(others) == 0 {
-		return decision{result.Decision, each}
+		return decision{Decision: result.Decision, each: each}
 	}
 	rest := s.Limiter.Allow(ctx, others...)
 	if !rest.Allowed {
 		_ = reservation.Settle(ctx, giveBack(quotas, each)...) // hits that cannot be given back stay counted; a metric says how many
 	}
-	return decision{rest.Decision, join(is, each, others, rest.Each())}
+	return decision{rest.Decision, join(is, each, others, rest.Each()), others, rest}
 }
 
 // allDeny returns what all quotas say together if all of them deny the request.

@@ -92,6 +92,8 @@ func TestQuotaFailsClosed(t *testing.T) {
 	code, fields, text := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "third", "value": "1"}]}]}`)
 	require.Equal(t, http.StatusServiceUnavailable, code, text)
 	require.Empty(t, fields.Get("Retry-After"))
+	code, _, text = w.get(w.url + "/check?domain=shop&descriptor=third%3D1")
+	require.Equal(t, http.StatusServiceUnavailable, code, text)
 }
 
 // TestQuotasInTime: quotas and other limits, on other servers, have one budget together.

@@ -50,15 +50,17 @@ func New(c Config) *Service {
 // A decision is about a request, and about each of its limits.
 type decision struct {
 	limit.Decision
-	each []limit.Decision
+	each   []limit.Decision
+	told   []limit.Request // without those of quotas
+	result limit.Result    // of told
 }
-
-func decisionOf(r limit.Result) decision { return decision{r.Decision, r.Each()} }
 
 var unlimited = decision{Decision: limit.Decision{Allowed: true}}
 
 // An answer is what became of a request.
 type answer struct {
+	decision
+	asks       []ask
 	response   *pb.RateLimitResponse
 	retryAfter int64 // seconds; 0 if it is not denied, or not known
 	failed     bool  // it is denied without Redis, by a limit that fails closed
@@ -76,7 +78,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	limited := slices.ContainsFunc(asks, func(a ask) bool { return a.limited() })
 	returns := returnsOf(asks)
 	if !limited && len(returns) == 0 {
-		return answer{response: respond(asks, unlimited)}, nil
+		return answer{asks: asks, response: respond(asks, unlimited)}, nil
 	}
 	permit, ok := s.Shedder.enter()
 	if !ok {
@@ -103,7 +105,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
 	}
-	a := answer{response: respond(asks, result)}
+	a := answer{decision: result, asks: asks, response: respond(asks, result)}
 	if !result.Allowed {
 		a.failed = result.Err != nil
 		a.retryAfter = seconds(result.RetryAfter)

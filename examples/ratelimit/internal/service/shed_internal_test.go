@@ -80,7 +80,7 @@ func TestOneTrip(t *testing.T) {
 	} {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.Equal(t, c.want && c.d.Err == nil, oneTrip(gone, decision{c.d, []limit.Decision{c.d}}))
-		require.Equal(t, c.want, oneTrip(t.Context(), decision{c.d, []limit.Decision{c.d}}))
+		require.Equal(t, c.want && c.d.Err == nil, oneTrip(gone, decision{Decision: c.d, each: []limit.Decision{c.d}}))
+		require.Equal(t, c.want, oneTrip(t.Context(), decision{Decision: c.d, each: []limit.Decision{c.d}}))
 	}
 }
