@@ -42,17 +42,18 @@ func (l *Limiter) carry(hits []hit, then func(*hit)) {
 	if len(hits) == 0 {
 		return
 	}
-	b := l.newBatch(hits, time.Now().Add(returnTime))
-	ctx, cancel := context.WithDeadline(l.life, b.by)
-	defer cancel()
-	b.ask(ctx, false)
-	for i := range b.hits {
-		then(&b.hits[i])
+	l.ask(hits)
+	for i := range hits {
+		then(&hits[i])
 	}
 }
 
-func (l *Limiter) newBatch(hits []hit, by time.Time) *batch {
-	return &batch{limiter: l, hits: hits, by: by}
+// ask asks about hits that no caller of Allow waits for.
+func (l *Limiter) ask(hits []hit) {
+	b := &batch{limiter: l, hits: hits, by: time.Now().Add(returnTime)}
+	own := l.budgets.Begin(l.life, b.by)
+	defer l.budgets.End(own)
+	b.ask(own, false)
 }
 
 // returned tells what became of hits that were to be given back.

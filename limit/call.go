@@ -183,13 +183,10 @@ func (c *call) judge(l *Limiter, last bool) {
 			continue
 		}
 		h := &c.hits[a.hit]
-		switch {
-		case h.err != nil:
+		if h.err != nil {
 			a.without(l, d, h.err, c.now)
-		case a.kind == kindLook:
-			a.looked(d, h, c.own(a.count))
-		default:
-			a.judge(l, d, h, c.now)
+		} else {
+			a.judge(l, c, d, h)
 		}
 		c.denied = c.denied || !d.Allowed && !a.limit.rule.Shadow
 	}

@@ -1,50 +1,39 @@
 package limit
 
-import (
-	"time"
-)
+import "time"
 
 // judge fills in the decision about hits by what the server has said. A request before the last one on a key is
 // allowed if it fits without those behind it.
-func (a *ask) judge(l *Limiter, d *Decision, h *hit, now time.Time) {
-	room := a.limit.room(&h.word, a.window, h.word.at)
+func (a *ask) judge(l *Limiter, c *call, d *Decision, h *hit) {
+	of, at := a.limit, h.word.at
+	room, most := of.room(&h.word, a.window, at), of.rule.burst()
+	d.ResetAfter = of.reset(&h.word, a.window, at)
 	switch {
-	case h.applied && a.kind == kindTake:
-		d.Allowed, a.counted, a.began = true, true, a.limit.bucket.After(h.from, a.upTo-a.cost)
-		d.Remaining = min(max(0, room)+h.behind+h.cost-a.upTo+h.leased, a.limit.rule.burst())
-		d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
+	case a.kind == kindLook:
+		d.Remaining = min(max(0, room)+h.leased+c.own(a.count), most)
+		if d.Allowed = d.Remaining >= a.cost; !d.Allowed {
+			d.RetryAfter = of.retry(&h.word, a.window, at, a.cost)
+		}
 	case a.kind == kindCharge:
-		d.Allowed, a.counted, a.began = room+h.behind >= 0, true, h.from
-		a.charged(d, h, room+h.behind)
+		a.counted, a.began = true, h.from
+		room += h.behind
+		if d.Allowed = room >= 0; d.Allowed {
+			d.Remaining = min(room+h.leased, most)
+		} else {
+			d.RetryAfter = of.retry(&h.word, a.window, at, 1)
+		}
+	case h.applied:
+		d.Allowed, a.counted, a.began = true, true, of.bucket.After(h.from, a.upTo-a.cost)
+		d.Remaining = min(max(0, room)+h.behind+h.cost-a.upTo+h.leased, most)
 	case a.upTo < h.cost && a.upTo <= room+h.leased:
-		d.Allowed, d.Remaining, d.ResetAfter = true, room+h.leased-a.upTo, a.limit.reset(&h.word, a.window, h.word.at)
+		d.Allowed, d.Remaining = true, room+h.leased-a.upTo
 	default:
 		a.count.mu.Lock()
-		a.count.denies(a, &h.word, h.word.at, d)
+		a.count.denies(a, &h.word, at, d)
 		a.count.mu.Unlock()
 	}
 	if a.counted {
-		l.tell(a.limit, hitsCounted, a.cost-min(a.cost, h.tokens.N))
-	}
-}
-
-// charged fills in the figures of a charge. If it was over the limit, RetryAfter is when one hit may fit.
-func (a *ask) charged(d *Decision, h *hit, room int64) {
-	d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
-	if d.Allowed {
-		d.Remaining = min(room+h.leased, a.limit.rule.burst())
-		return
-	}
-	d.RetryAfter = a.limit.retry(&h.word, a.window, h.word.at, 1)
-}
-
-// looked fills in the decision about a look. own are the hits of the lease that its own call has taken.
-func (a *ask) looked(d *Decision, h *hit, own int64) {
-	room := a.limit.room(&h.word, a.window, h.word.at)
-	d.Remaining = min(max(0, room)+h.leased+own, a.limit.rule.burst())
-	d.ResetAfter = a.limit.reset(&h.word, a.window, h.word.at)
-	if d.Allowed = d.Remaining >= a.cost; !d.Allowed {
-		d.RetryAfter = a.limit.retry(&h.word, a.window, h.word.at, a.cost)
+		l.tell(of, hitsCounted, a.cost-min(a.cost, h.tokens.N))
 	}
 }
 

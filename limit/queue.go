@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"context"
 	"math"
 	"slices"
 	"sync"
@@ -247,14 +246,13 @@ func (q *queue) ask(k kind, n int64) *hit {
 	q.count.mu.Lock()
 	q.count.roll(w, time.Since(l.counts.epoch))
 	q.count.mu.Unlock()
-	b := l.newBatch([]hit{{kind: k, count: q.count, window: w, cost: n}}, time.Now().Add(returnTime))
-	ctx, cancel := context.WithDeadline(l.life, b.by)
-	defer cancel()
-	b.ask(ctx, false)
-	if h := &b.hits[0]; h.err == nil && (h.applied || k == kindCharge) {
+	hits := []hit{{kind: k, count: q.count, window: w, cost: n}}
+	l.ask(hits)
+	h := &hits[0]
+	if h.err == nil && (h.applied || k == kindCharge) {
 		l.tell(q.count.limit, hitsCounted, n)
 	}
-	return &b.hits[0]
+	return h
 }
 
 // giveBack gives back hits that nobody waits for any more, behind the first ones.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/limit/internal/window"
@@ -54,7 +55,7 @@ func (c *count) wants(h *hit) bool {
 // filled puts what Redis has granted into the lease.
 func (l *Limiter) filled(h *hit) {
 	c := h.count
-	lost := h.err != nil && !didNotRun(h.err) // at most
+	lost := h.err != nil && cause.MayHaveRun(h.err) // at most
 	c.mu.Lock()
 	switch {
 	case !c.wants(h):

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 )
 
@@ -55,7 +56,7 @@ func (c *call) reserve() {
 		}
 		p := &c.parts[i]
 		*p = part{limit: a.limit, key: a.count.key, unsure: !a.counted, from: a.limit.number(a.window), began: a.began, back: bucket.Return}
-		if a.counted || !didNotRun(d.Err) {
+		if a.counted || cause.MayHaveRun(d.Err) {
 			p.counted = a.cost
 		}
 	}

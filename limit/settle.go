@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -52,7 +53,7 @@ func (l *Limiter) settle(ctx context.Context, all []*part) (left []*part, err er
 			l.tell(p.limit, hitsLost, max(p.diff, -p.diff))
 			p.lost = true
 		}
-		if !didNotRun(p.err) {
+		if cause.MayHaveRun(p.err) {
 			err = p.err
 			continue
 		}
@@ -117,7 +118,7 @@ func (l *Limiter) sendParts(ctx context.Context, all []*part) (failed []*part) {
 			continue
 		}
 		failed = append(failed, p)
-		if p.err == nil || didNotRun(p.err) { // an unknown outcome stays one
+		if p.err == nil || !cause.MayHaveRun(p.err) { // an unknown outcome stays one
 			p.err = err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/race"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
@@ -71,7 +72,7 @@ func useTokens(t *testing.T, l *Limiter, tokens *Limit, random *rand.Rand, end t
 		r, result := l.Reserve(context.Background(), Request{Limit: tokens, Key: key, Cost: estimate})
 		time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond))))
 		assert.NoError(t, r.Settle(context.Background(), actual))
-		if result.Err == nil || didNotRun(result.Err) {
+		if result.Err == nil || !cause.MayHaveRun(result.Err) {
 			ought.add(key, actual, actual)
 		} else {
 			ought.add(key, max(0, actual-estimate), max(estimate, actual))

@@ -184,7 +184,7 @@ func mend(ctx context.Context, p *Pipeline, counts []*count) {
 func (x *count) read(owners uint64) ending {
 	x.total, x.err = x.counted.Int()
 	switch {
-	case x.ttl <= 0 || !mayHaveRun(x.err):
+	case x.ttl <= 0 || !cause.MayHaveRun(x.err):
 		return nothing
 	case x.known && x.err != nil:
 		return ask
@@ -244,18 +244,6 @@ func (x *count) of(total int64, ttl time.Duration) (int64, error) {
 		return 0, x.expiry
 	}
 	return total, nil
-}
-
-// mayHaveRun reports whether a command with that error may have run: one that the server
-// refused has not, but one has of which it could not be read what the server said.
-func mayHaveRun(err error) bool {
-	if err == nil || errors.Is(err, redislanes.ErrUnknownOutcome) {
-		return true
-	}
-	if f, said := cause.FateOf(err); said {
-		return f.MayHaveRun()
-	}
-	return !errors.Is(err, redislanes.ErrNotSent)
 }
 
 // An expiryError says that a hit was counted and its key may have no time to live. The

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
@@ -44,6 +45,18 @@ func FateOf(err error) (f fate.Fate, ok bool) {
 	var said resp3.SimpleError
 	ok = errors.As(err, &said)
 	return fate.Of([]byte(said.S)), ok
+}
+
+// MayHaveRun reports whether a command with that error may have run. It has not if it was not sent, or if the server
+// refused it. It may have if its reply cannot be read.
+func MayHaveRun(err error) bool {
+	if err == nil || errors.Is(err, redislanes.ErrUnknownOutcome) {
+		return true
+	}
+	if f, said := FateOf(err); said {
+		return f.MayHaveRun()
+	}
+	return !errors.Is(err, redislanes.ErrNotSent)
 }
 
 func (e *SaidError) Error() string { return fate.Printed(e.text) }

@@ -34,3 +34,29 @@ func TestSaidError(t *testing.T) {
 	require.Len(t, said.S, maxSaid, "the server says how long it is")
 	require.False(t, errors.As(Said(text), new(*redislanes.Error)))
 }
+
+// TestMayHaveRun: only a reply that refuses, or what was not sent, proves that a command did not run.
+func TestMayHaveRun(t *testing.T) {
+	reply := func(text string) error { return &redislanes.Error{Cause: resp3.SimpleError{S: text}} }
+	for _, c := range []struct {
+		err error
+		ran bool
+	}{
+		{nil, true},
+		{reply("ERR increment or decrement would overflow"), false},
+		{reply("OOM command not allowed when used memory > 'maxmemory'."), false},
+		{reply("ERR value is not an integer or out of range"), false},
+		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), false},
+		{reply("ERR wrong number of arguments for 'expire' command"), false},
+		{reply("ERR Unsupported option NX"), false},
+		{reply("ERR syntax error"), false},
+		{reply("upstream failure"), true},
+		{reply("IOERR error or timeout reading to target instance"), true},
+		{reply("NOPERM this user has no permissions to run the 'expire' command"), false},
+		{&redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, true},
+		{&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: errors.New("the pool is closed")}, false},
+		{&redislanes.Error{Cause: errors.New("the reply is no integer")}, true},
+	} {
+		require.Equal(t, c.ran, MayHaveRun(c.err), "%v", c.err)
+	}
+}

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func (c Config) New(client *cluster.Client) (*Semaphore, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
+	c.TTL, c.Budget, c.Prefix = cmp.Or(c.TTL, defaultTTL), cmp.Or(c.Budget, defaultBudget), cmp.Or(c.Prefix, "limit:")
 	s := &Semaphore{
 		cfg: c, client: (*engine.Client)(client),
 		head: c.Prefix + c.Name + ":HELD:", // no rate limit has such keys: the number of its window has no capitals
@@ -98,17 +99,4 @@ func (c Config) validate() error {
 		return err
 	}
 	return setting.Duration("places: Config.Budget", c.Budget, setting.Least, mostBudget, "")
-}
-
-func (c Config) withDefaults() Config {
-	if c.TTL == 0 {
-		c.TTL = defaultTTL
-	}
-	if c.Budget == 0 {
-		c.Budget = defaultBudget
-	}
-	if c.Prefix == "" {
-		c.Prefix = "limit:"
-	}
-	return c
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/gate"
 )
@@ -83,7 +84,7 @@ func (s *Semaphore) acquire(ctx context.Context, key string, began time.Time) (*
 	held, err := h.take(ctx, began.Add(min(s.cfg.Budget, s.cfg.TTL/2)))
 	switch {
 	case err != nil:
-		if !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+		if cause.MayHaveRun(err) {
 			s.holds.Go(h.giveBack)
 		}
 		return nil, Decision{Err: err, Allowed: !s.cfg.FailClosed}

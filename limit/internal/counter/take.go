@@ -1,10 +1,9 @@
 package counter
 
 import (
-	"errors"
 	"time"
 
-	redislanes "github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/limit/internal/window"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -79,5 +78,5 @@ func (t *Take) hear(used, before int64) {
 // fail ends the take with an error.
 func (t *Take) fail(err error) {
 	t.Err = err
-	t.Known = t.Known && (errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused))
+	t.Known = t.Known && !cause.MayHaveRun(err)
 }
