@@ -92,9 +92,9 @@ func TestQuick(t *testing.T) {
 		for _, e := range run.Endpoints {
 			require.Len(t, e.Phases, 1)
 			p := e.Phases[0]
-			require.Zero(t, p.Failed)
+			require.Zero(t, p.Failed())
 			require.Positive(t, p.Requests)
-			require.Positive(t, p.Rate)
+			require.Positive(t, p.Rate())
 			require.Len(t, p.PerRound, 4)
 			require.Equal(t, p.Requests, p.Latency.Count())
 			require.NotEmpty(t, p.Bound)

@@ -120,7 +120,7 @@ func poolFactor(r *report.Report) (string, error) {
 			for _, size := range []int{10, 50, 100} {
 				name := fmt.Sprintf("by %s fixed-%d", by, size)
 				i := slices.IndexFunc(run.Endpoints, func(e *report.Endpoint) bool { return e.Name == name })
-				if i < 0 || run.Endpoints[i].Phases[0].Failed > 0 {
+				if i < 0 || run.Endpoints[i].Phases[0].Failed() > 0 {
 					return "", fmt.Errorf("%s %s: was not measured, or requests failed", run.Name, name)
 				}
 				p := run.Endpoints[i].Phases[0]

@@ -118,7 +118,7 @@ func panels(over chart.Axis, all []series) []chart.Panel {
 			rounds := p.phase.Spread()
 			rate.Points = append(rate.Points, chart.Point{X: p.at, Y: rounds.Median, Low: rounds.Low, High: rounds.High})
 			failures.Points = append(failures.Points, chart.Point{X: p.at, Y: 100 * p.phase.FailedShare()})
-			anyFailed = anyFailed || p.phase.Failed > 0
+			anyFailed = anyFailed || p.phase.Failed() > 0
 			if p.phase.Requests == 0 {
 				continue
 			}

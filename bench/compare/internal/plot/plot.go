@@ -76,7 +76,7 @@ type row struct {
 func rows(run *report.Run) (all []row) {
 	for _, e := range run.Endpoints {
 		for _, p := range e.Phases {
-			if p.Requests+p.Failed > 0 {
+			if p.Requests+p.Failed() > 0 {
 				all = append(all, row{e.RowName(p), p})
 			}
 		}

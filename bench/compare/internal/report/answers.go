@@ -14,16 +14,16 @@ import (
 // was in time. A part that was cut short says nothing of a rate.
 func (p *Phase) judge() {
 	f := verdict.Figures{
-		Target: p.load.Rate, Actual: p.Rate, Failed: p.FailedShare(), P99: p.Latency.At(99), Measured: p.Requests > 0,
+		Target: p.load.Rate, Actual: p.Rate(), Failed: p.FailedShare(), P99: p.Latency.At(99), Measured: p.Requests > 0,
 	}
 	if sla := p.load.SLA; sla.Within.Duration > 0 {
 		share := 0.0
-		if all := p.Requests + p.Failed; all > 0 {
-			share = float64(p.sum.Within(sla.Within.Duration)) / float64(all)
+		if all := p.Requests + p.Failed(); all > 0 {
+			share = float64(p.Within(sla.Within.Duration)) / float64(all)
 		}
 		p.InTime, f.SLA, f.InTime = &share, sla.Share, share
 	}
-	if p.load.Rate > 0 && !p.sum.Partial {
+	if p.load.Rate > 0 && !p.Partial {
 		p.Verdict, p.Why = verdict.Of(f), verdict.Why(f)
 	}
 }
@@ -146,16 +146,16 @@ func (run *Run) bySize() (all []sizeGroup) {
 func (g sizeGroup) size(run string) (s Size, ok bool) {
 	best := 0.0
 	for _, e := range g.endpoints {
-		best = max(best, e.Phases[0].Rate)
+		best = max(best, e.Phases[0].Rate())
 	}
 	var points []verdict.Point
 	of := make(map[int]*Phase)
 	for _, e := range g.endpoints {
 		p := e.Phases[0]
-		if p.sum.Partial {
+		if p.Partial {
 			return s, false
 		}
-		holds := p.Rate >= enoughRate*best && p.FailedShare() <= verdict.MostFailures
+		holds := p.Rate() >= enoughRate*best && p.FailedShare() <= verdict.MostFailures
 		if p.Verdict != "" {
 			holds = p.Verdict.Holds()
 		}
@@ -167,7 +167,7 @@ func (g sizeGroup) size(run string) (s Size, ok bool) {
 	if p := of[s.Less]; p != nil {
 		s.Bound, s.Why = p.Bound, p.Why
 		if p.Verdict == "" {
-			s.Why = fmt.Sprintf("%.0f %% of the best throughput, less than %.0f %%", 100*p.Rate/best, 100*enoughRate)
+			s.Why = fmt.Sprintf("%.0f %% of the best throughput, less than %.0f %%", 100*p.Rate()/best, 100*enoughRate)
 		}
 	}
 	return s, true

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -41,24 +40,10 @@ type Endpoint struct {
 
 // A Phase is one part of an endpoint's turns, over all rounds.
 type Phase struct {
-	Callers       int
-	Requests      int64
-	Failed        int64
-	Errors        map[string]load.Failure
-	Took          time.Duration
-	Rate          float64
-	CPU           float64
-	Allocations   float64
-	MaxWaiters    int
-	MaxSaturation float64
-	Waited        uint64 // batches that waited for a connection
-	Dials         uint64
-	Closes        uint64
-	Latency       load.Histogram
-	Resources     Resources
-	Bound         string // what kept it from doing more
-	// Fast and Slow are set where the load has occasional slow requests.
-	Fast, Slow load.Histogram
+	*load.Result
+	Latency   load.Histogram
+	Resources Resources
+	Bound     string // what kept it from doing more
 
 	InTime  *float64        // share of the requests that were answered as the SLA says
 	Verdict verdict.Verdict // of an open loop
@@ -68,7 +53,6 @@ type Phase struct {
 	Samples  []load.Sample // of the last round
 
 	load settings.Load
-	sum  *load.Result
 }
 
 // A Round is the figures of one round, which the tests compare.
@@ -105,14 +89,14 @@ func (r *Report) Begin(s settings.Run) *Run {
 func (e *Endpoint) Add(phases []*load.Result) {
 	for i, result := range phases {
 		if i == len(e.Phases) {
-			e.Phases = append(e.Phases, &Phase{load: e.load, sum: load.NewResult()})
+			e.Phases = append(e.Phases, &Phase{load: e.load, Result: load.NewResult()})
 		}
 		e.Phases[i].add(result)
 	}
 }
 
 func (p *Phase) add(r *load.Result) {
-	p.sum.Add(r)
+	p.Result.Add(r)
 	p.Samples = r.Use.Samples
 	all, fast := r.All(), r.Fast()
 	p.PerRound = append(p.PerRound, Round{
@@ -140,10 +124,8 @@ func (r *Report) Finish() {
 
 // FailedShare returns the share of the requests that failed; 0 without any.
 func (p *Phase) FailedShare() float64 {
-	if p.Failed == 0 {
-		return 0
-	}
-	return float64(p.Failed) / float64(p.Requests+p.Failed)
+	failed := float64(p.Failed())
+	return failed / max(1, failed+float64(p.Requests))
 }
 
 // Spread returns the requests a second of the rounds.
@@ -152,18 +134,9 @@ func (p *Phase) Spread() stats.Spread {
 }
 
 func (p *Phase) finish(m Machine) {
-	s := p.sum
-	p.Callers, p.Requests, p.Failed, p.Took, p.Rate = s.Callers, s.Requests, s.Failed(), s.Took, s.Rate()
-	p.Errors = maps.Clone(s.Errors)
-	p.CPU, p.Allocations = s.PerRequest(float64(s.CPU)), s.PerRequest(float64(s.Mallocs))
-	p.MaxWaiters, p.MaxSaturation = s.Use.MaxWaiters, s.Use.MaxSaturation
-	p.Waited, p.Dials, p.Closes = s.Use.Waited, s.Use.Dials, s.Use.Closes
-	p.Latency = s.All()
-	p.Resources = resourcesOf(s, m.CPUs, !m.Given)
+	p.Latency = p.All()
+	p.Resources = resourcesOf(p.Result, m.CPUs, !m.Given)
 	p.Bound = p.bound(p.load.Rate > 0, m.CPUs)
-	if s.Slow.TotalCount() > 0 {
-		p.Fast, p.Slow = s.Fast(), s.Slow
-	}
 	p.judge()
 }
 
@@ -175,7 +148,10 @@ type part struct {
 
 // parts are the latencies of kinds of requests, where there are several.
 func (p *Phase) parts() (all []part) {
-	for _, k := range []part{{"fast", p.Fast}, {"slow", p.Slow}} {
+	if p.Slow.Count() == 0 {
+		return nil
+	}
+	for _, k := range []part{{"fast", p.Fast()}, {"slow", p.Slow}} {
 		if k.latency.Count() > 0 {
 			all = append(all, k)
 		}

@@ -39,8 +39,8 @@ const two = `{question: "Which?", vary: {pool: [{kind: fixed, size: 3}, {kind: l
 
 func TestTable(t *testing.T) {
 	r := reportOf(t, two, []int{100, 300}, []int{1000})
-	r.Runs[0].Endpoints[1].Phases[0].sum.Errors["not sent"] = load.Failure{Count: 7, Example: "a|b"}
-	r.Runs[0].Endpoints[1].Phases[0].sum.Use.MaxWaiters = 12
+	r.Runs[0].Endpoints[1].Phases[0].Errors["not sent"] = load.Failure{Count: 7, Example: "a|b"}
+	r.Runs[0].Endpoints[1].Phases[0].Use.MaxWaiters = 12
 	r.Interrupted = true
 	r.Finish()
 	var out bytes.Buffer
@@ -95,15 +95,18 @@ func TestResources(t *testing.T) {
 // all else.
 func TestBounds(t *testing.T) {
 	busy, idle := 0.95, 0.2
+	phase := func(waited uint64, r Resources) *Phase {
+		return &Phase{Result: &load.Result{Requests: 100, Use: load.Use{Waited: waited}}, Resources: r}
+	}
 	for want, p := range map[string]*Phase{
-		byProcessors: {Requests: 100, Waited: 100, Resources: Resources{Machine: &busy, Servers: &ServerUse{Busiest: 1}}},
-		byServer:     {Requests: 100, Waited: 100, Resources: Resources{Machine: &idle, Servers: &ServerUse{Busiest: 0.9}}},
-		byPool:       {Requests: 100, Waited: 10, Resources: Resources{Machine: &idle}},
-		byRoundTrip:  {Requests: 100, Waited: 9},
+		byProcessors: phase(100, Resources{Machine: &busy, Servers: &ServerUse{Busiest: 1}}),
+		byServer:     phase(100, Resources{Machine: &idle, Servers: &ServerUse{Busiest: 0.9}}),
+		byPool:       phase(10, Resources{Machine: &idle}),
+		byRoundTrip:  phase(9, Resources{}),
 	} {
 		require.Equal(t, want, p.bound(false, 2))
 	}
-	require.Equal(t, byRate, (&Phase{Requests: 100}).bound(true, 2))
+	require.Equal(t, byRate, phase(0, Resources{}).bound(true, 2))
 
 	// Processors that others keep busy do not count while round trips are short.
 	trips := func(ms int64) load.Histogram {
@@ -111,12 +114,12 @@ func TestBounds(t *testing.T) {
 		_ = h.RecordValue(ms * int64(time.Millisecond))
 		return h
 	}
-	p := &Phase{Requests: 100, Waited: 100, Resources: Resources{Machine: &busy, IdleTrip: trips(10), LoadedTrip: trips(14)}}
+	p := phase(100, Resources{Machine: &busy, IdleTrip: trips(10), LoadedTrip: trips(14)})
 	require.Equal(t, byPool, p.bound(false, 2))
 	others := 1.0
 	p.Resources.Others = &others
 	require.Equal(t, byPool, p.bound(false, 2))
-	p.Waited = 50
+	p.Use.Waited = 50
 	require.Equal(t, byOthers, p.bound(false, 2))
 	p.Resources.LoadedTrip = trips(15)
 	require.Equal(t, byProcessors, p.bound(false, 2))
@@ -126,7 +129,7 @@ func TestBounds(t *testing.T) {
 // by.
 func TestMostlyFailed(t *testing.T) {
 	r := reportOf(t, two, []int{14}, []int{1000})
-	r.Runs[0].Endpoints[0].Phases[0].sum.Errors["deadline"] = load.Failure{Count: 86, Example: "late"}
+	r.Runs[0].Endpoints[0].Phases[0].Errors["deadline"] = load.Failure{Count: 86, Example: "late"}
 	r.Finish()
 	var out bytes.Buffer
 	r.WriteTable(&out)
@@ -156,7 +159,7 @@ func TestFastAndSlowApart(t *testing.T) {
 	r.Finish()
 	p := r.Runs[0].Endpoints[0].Phases[0]
 	require.EqualValues(t, 110, p.Latency.Count())
-	require.EqualValues(t, 100, p.Fast.Count())
+	require.EqualValues(t, 100, p.Fast().Count())
 	require.EqualValues(t, 10, p.Slow.Count())
 	var out bytes.Buffer
 	r.WriteTable(&out)

@@ -105,7 +105,7 @@ func (p *Phase) bound(open bool, processors int) string {
 
 // waited reports whether that share of the requests waited for a connection.
 func (p *Phase) waited(share float64) bool {
-	return p.Requests > 0 && float64(p.Waited) >= share*float64(p.Requests)
+	return p.Requests > 0 && float64(p.Use.Waited) >= share*float64(p.Requests)
 }
 
 // disturbed reports whether other processes used much of so many processors.

@@ -100,15 +100,16 @@ func (r *Report) figures() *table.Table {
 	}
 	t.Head = append(t.Head, "req/s", "avg", "P50", "P95", "P99", "P99.9", "max", "CPU/req", "allocs/req", "max waiters", "saturation")
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
-		counts := []string{fmt.Sprint(p.Requests), fmt.Sprint(p.Failed), percent(p.FailedShare())}
+		counts := []string{fmt.Sprint(p.Requests), fmt.Sprint(p.Failed()), percent(p.FailedShare())}
 		if sla {
 			counts = append(counts, p.inTimeText())
 		}
 		if open {
 			counts = append(counts, string(p.Verdict))
 		}
-		t.Add(slices.Concat([]string{run.Name, e.RowName(p)}, counts, latencyCells(p.Rate, p.Latency), []string{
-			table.Nanoseconds(p.CPU), fmt.Sprintf("%.1f", p.Allocations), fmt.Sprint(p.MaxWaiters), fmt.Sprintf("%.2f", p.MaxSaturation)})...)
+		t.Add(slices.Concat([]string{run.Name, e.RowName(p)}, counts, latencyCells(p.Rate(), p.Latency), []string{
+			table.Nanoseconds(p.PerRequest(float64(p.CPU))), fmt.Sprintf("%.1f", p.PerRequest(float64(p.Mallocs))), fmt.Sprint(p.Use.MaxWaiters),
+			fmt.Sprintf("%.2f", p.Use.MaxSaturation)})...)
 		for _, k := range p.parts() {
 			counts := make([]string, len(counts))
 			counts[0] = fmt.Sprint(k.latency.Count())
@@ -148,7 +149,7 @@ func (r *Report) connectionTable() *table.Table {
 	t := &table.Table{Text: 2, Head: []string{"run", "endpoint", "callers", "opened", "closed", "open"}}
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
 		if len(e.Phases) > 1 {
-			t.Add(run.Name, e.Name, fmt.Sprint(p.Callers), fmt.Sprint(p.Dials), fmt.Sprint(p.Closes), openOverTime(p))
+			t.Add(run.Name, e.Name, fmt.Sprint(p.Callers), fmt.Sprint(p.Use.Dials), fmt.Sprint(p.Use.Closes), openOverTime(p))
 		}
 	})
 	return t
