@@ -105,42 +105,25 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestExistingCluster measures the cluster of REDIS_ADDRS, over a varied number, and leaves it
-// running.
+// TestExistingCluster measures the cluster of REDIS_ADDRS, over a varied number, leaves it running,
+// and reports the raw file again without measuring.
 func TestExistingCluster(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	t.Setenv("REDIS_ADDRS", e.Addrs()[0])
-	r := run(t, "-f", write(t, "{scenario: mixed_2keys, duration: 100ms, warm_up: 1ms, rounds: 1, vary: {callers: [1, 2, 4]}}"))
-	require.Equal(t, ok, r.status, r.errors)
-	require.Contains(t, r.out, "(an existing cluster)")
-	require.Contains(t, r.plots, "over-callers.svg")
-	require.Contains(t, r.errors, "plots: ", "it says where they are")
-	require.NotContains(t, r.errors, "starting")
-	require.Positive(t, e.Calls(0, "INCRBY"))
-}
-
-// TestRaw writes what is measured, and reports it again without measuring.
-func TestRaw(t *testing.T) {
-	e := redistest.StartEmulated(t, 2)
-	t.Setenv("REDIS_ADDRS", e.Addrs()[0])
-	file := write(t, `
-question: Which?
-scenario: read_write
-keys: 100
-duration: 20ms
-rounds: 2
-rate: 1000
-sla: 1s
-vary: {pool: [{kind: fixed, size: 1}, {kind: fixed, size: 2}]}
-`)
 	lines := filepath.Join(t.TempDir(), "raw.jsonl")
+	file := "{scenario: mixed_2keys, duration: 50ms, warm_up: 1ms, rounds: 2, rate: 1000, sla: {within: 1s}, vary: {callers: [1, 2, 4]}}"
 	var first, errors bytes.Buffer
-	require.Equal(t, ok, command(t.Context(), []string{"-f", file, "-raw", lines}, &first, &errors), errors.String())
-	calls := e.Calls(0, "GET")
+	require.Equal(t, ok, command(t.Context(), []string{"-f", write(t, file), "-raw", lines}, &first, &errors), errors.String())
+	require.Contains(t, first.String(), "(an existing cluster)")
+	require.NotContains(t, errors.String(), "starting")
+	calls := e.Calls(0, "INCRBY")
+	require.Positive(t, calls)
 	again := run(t, "-from", lines)
 	require.Equal(t, ok, again.status, again.errors)
 	require.Contains(t, again.out, first.String())
-	require.Equal(t, calls, e.Calls(0, "GET"))
+	require.Contains(t, again.out, "plots: ", "it says where they are")
+	require.Contains(t, again.plots, "over-callers.svg")
+	require.Equal(t, calls, e.Calls(0, "INCRBY"))
 }
 
 // TestMisuse: nothing is started, and what is wrong is said.

@@ -78,14 +78,8 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	switch what {
 	case get:
 		c.append("GET", c.keys.many[i])
-		for range c.scenario.several - 1 {
-			c.append("GET", c.keys.many[c.pick.index()])
-		}
 	case put:
-		c.set(c.keys.many[i])
-		for range c.scenario.several - 1 {
-			c.set(c.keys.many[c.pick.index()])
-		}
+		c.append("SET", c.keys.many[i], c.value, "EX", preparedTTL) // SET without EX would take the TTL away
 	case hash:
 		c.append("HGETALL", c.keys.hashes[i])
 	case several:
@@ -107,9 +101,6 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	}
 	return nil
 }
-
-// set keeps the TTL, which SET without EX would take away.
-func (c *caller) set(key string) { c.append("SET", key, c.value, "EX", preparedTTL) }
 
 func (c *caller) append(name string, args ...any) {
 	c.replies = append(c.replies, c.pipeline.Cmd(name, args...))

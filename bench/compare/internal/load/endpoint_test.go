@@ -38,13 +38,11 @@ func TestScenariosCountRequests(t *testing.T) {
 		"mixed_10keys": {"INCRBY": 10, "EXPIRE": 10},
 		"head_of_line": {"GET": 1, "HGETALL": 1},
 
-		"variable_key, keys_per_request: 3":              {"INCRBY": 3, "EXPIRE": 3},
 		"mixed, keys_per_request: 4":                     {"INCRBY": 4, "EXPIRE": 4},
 		"mixed_10keys, fan_out: goroutines, group: node": {"INCRBY": 10, "EXPIRE": 10},
 		"mixed_10keys, fan_out: goroutines, group: slot": {"INCRBY": 10, "EXPIRE": 10},
-		"read_write":                      {"GET": 1, "SET": 1},
-		"read_write, keys_per_request: 4": {"GET": 4, "SET": 4},
-		"shop":                            {"GET": 1, "SET": 1, "MGET": 1, "HGETALL": 1},
+		"read_write": {"GET": 1, "SET": 1},
+		"shop":       {"GET": 1, "SET": 1, "MGET": 1, "HGETALL": 1},
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			e := redistest.StartEmulated(t, 3)

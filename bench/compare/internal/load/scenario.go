@@ -13,9 +13,6 @@ type scenario struct {
 
 	// slow is the share of requests with a large reply; the mix shares the rest.
 	slow float64
-
-	// several is how many keys a GET or SET of the mix is of, one command each.
-	several int
 }
 
 // A share is how many of the requests are of a kind.
@@ -56,7 +53,7 @@ const (
 var scenarios = map[string]scenario{
 	"fixed_key":    {fixed: 1},
 	"variable_key": {variable: 1},
-	"mixed":        {fixed: 1}, // as many as keys_per_request says, see scenarioOf
+	"mixed":        {}, // as many as keys_per_request says, see scenarioOf
 	"mixed_2keys":  {fixed: 1, variable: 1},
 	"mixed_10keys": {fixed: 5, variable: 5},
 	"read_write":   {mix: []share{{0.5, get}, {0.5, put}}},
@@ -68,13 +65,8 @@ var scenarios = map[string]scenario{
 // scenarioOf returns the load's scenario, with its own share of slow requests.
 func scenarioOf(l settings.Load) scenario {
 	s := scenarios[l.Scenario]
-	switch n := l.RequestKeys(); {
-	case n == 0 || s.mix != nil:
-		s.several = max(1, n)
-	case s.fixed > 0:
+	if n := l.KeysPerRequest; n > 0 {
 		s.fixed, s.variable = (n+1)/2, n/2 // half of them, rounded up, are fixed
-	default:
-		s.variable = n
 	}
 	if l.SlowShare >= 0 && s.mix != nil {
 		s.slow = l.SlowShare

@@ -98,8 +98,6 @@ func TestHalfOfMixedIsFixed(t *testing.T) {
 		s := scenarioOf(loadOf(t, fmt.Sprintf("{scenario: mixed, keys_per_request: %d}", n)))
 		require.Equal(t, want, [2]int{s.fixed, s.variable})
 	}
-	s := scenarioOf(loadOf(t, "{scenario: variable_key, keys_per_request: 3}"))
-	require.Equal(t, [2]int{0, 3}, [2]int{s.fixed, s.variable})
 }
 
 // TestPicker checks that a seed gives the same keys again, callers different

@@ -84,10 +84,6 @@ func rateOr(rate float64, none string) string {
 	return fmt.Sprintf("%.0f", rate)
 }
 
-// enoughRate is the share of a kind's highest throughput, in a closed loop, from
-// which on a pool counts as large enough.
-const enoughRate = 0.95
-
 // A Size is how many connections to each node a kind of pool needs for a run's
 // load, by the sizes that were measured.
 type Size struct {
@@ -141,34 +137,22 @@ func (run *Run) bySize() (all []sizeGroup) {
 	})
 }
 
-// size finds the answer. In an open loop a pool is large enough if it holds; in a
-// closed one, if it does what the best does.
+// size finds the answer, of an open loop.
 func (g sizeGroup) size(run string) (s Size, ok bool) {
-	best := 0.0
-	for _, e := range g.endpoints {
-		best = max(best, e.Phases[0].Rate())
-	}
 	var points []verdict.Point
 	of := make(map[int]*Phase)
 	for _, e := range g.endpoints {
 		p := e.Phases[0]
-		if p.Partial {
+		if p.Verdict == "" {
 			return s, false
 		}
-		holds := p.Rate() >= enoughRate*best && p.FailedShare() <= verdict.MostFailures
-		if p.Verdict != "" {
-			holds = p.Verdict.Holds()
-		}
-		points = append(points, verdict.Point{At: float64(e.connections()), Holds: holds})
+		points = append(points, verdict.Point{At: float64(e.connections()), Holds: p.Verdict.Holds()})
 		of[e.connections()] = p
 	}
 	enough, less := verdict.Fewest(points)
 	s = Size{Run: run, Pool: g.name, Enough: int(enough), Less: int(less)}
 	if p := of[s.Less]; p != nil {
 		s.Bound, s.Why = p.Bound, p.Why
-		if p.Verdict == "" {
-			s.Why = fmt.Sprintf("%.0f %% of the best throughput, less than %.0f %%", 100*p.Rate()/best, 100*enoughRate)
-		}
 	}
 	return s, true
 }

@@ -82,26 +82,18 @@ func TestFewestConnections(t *testing.T) {
 	require.Contains(t, out.String(), "|   100 % | excellent |")
 }
 
-// TestFewestConnectionsOfAClosedLoop: what does the work of the best is enough.
-func TestFewestConnectionsOfAClosedLoop(t *testing.T) {
-	r := measured(t, sizes+"callers: 10}", func(l settings.Load) *load.Result {
-		l.Rate = min(float64(l.Pool.Size), 4) * 1000
-		return served(l, time.Millisecond, 0)
-	})
-	require.Equal(t, []Size{{Run: "mixed_10keys", Pool: "fixed", Enough: 4, Less: 2, Bound: byRoundTrip,
-		Why: "50 % of the best throughput, less than 95 %"}}, r.Sizes)
-}
-
-// TestOtherLoadsAreNoSizes: endpoints that differ in more than the size say nothing
-// of it.
-func TestOtherLoadsAreNoSizes(t *testing.T) {
-	r := measured(t, "endpoints: [{name: a, callers: 1, pool: {kind: fixed, size: 1}}, {name: b, callers: 9, pool: {kind: fixed, size: 2}}]",
-		func(l settings.Load) *load.Result { return turn(l.Callers) })
-	require.Empty(t, r.Sizes)
+// TestNoSizes: endpoints that differ in more than the size say nothing of it, nor does a closed loop.
+func TestNoSizes(t *testing.T) {
+	for _, file := range []string{
+		"endpoints: [{name: a, rate: 1, pool: {kind: fixed, size: 1}}, {name: b, rate: 9, pool: {kind: fixed, size: 2}}]",
+		sizes + "callers: 10}",
+	} {
+		require.Empty(t, measured(t, file, func(l settings.Load) *load.Result { return turn(l.Callers) }).Sizes)
+	}
 }
 
 // TestFailuresAreNotInTime: an SLA counts them as late.
 func TestFailuresAreNotInTime(t *testing.T) {
-	r := measured(t, "{rate: 1000, sla: 10ms}", func(l settings.Load) *load.Result { return served(l, time.Millisecond, 0.25) })
+	r := measured(t, "{rate: 1000, sla: {within: 10ms}}", func(l settings.Load) *load.Result { return served(l, time.Millisecond, 0.25) })
 	require.InDelta(t, 0.75, *r.Runs[0].Endpoints[0].Phases[0].InTime, 1e-9)
 }

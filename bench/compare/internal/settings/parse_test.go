@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 		"steps: [{callers: 1}]":                           "duration 0s: want 1ms or more",
 		"steps: [{callers: 1, for: 1s}]\nrate: 5":         "rate 5: want no steps with it",
 		"hash_tags: true\nscenario: shop":                 "want a scenario of a rate limiter",
-		"keys_per_request: 4":                             "keys_per_request 4: want",
+		"keys_per_request: 4":                             "keys_per_request 4: want none",
 		"keys_per_request: 1\nscenario: mixed":            "keys_per_request 1: want",
 		"sla: {within: 1ms, share: 0}":                    "sla.share 0: want",
 		"sla: {withn: 1ms}":                               "unknown key withn",
@@ -140,16 +140,14 @@ func TestForms(t *testing.T) {
 		require.NoError(t, err)
 		return f.Runs[0].Endpoints[0].Load
 	}
-	l := load("{sla: 10ms, bandwidth: 50MB/s, scenario: mixed, slow_size: 1.5KiB}")
+	l := load("{sla: {within: 10ms}, bandwidth: 50MB/s, slow_size: 1.5KiB}")
 	require.Equal(t, SLA{Span{10 * time.Millisecond}, 0.99}, l.SLA)
 	require.EqualValues(t, 50_000_000, l.Bandwidth)
 	require.EqualValues(t, 1536, l.SlowSize)
 	require.True(t, l.HasNetwork())
-	require.Equal(t, 2, l.RequestKeys())
-	l = load("{sla: {within: 1s, share: 0.999}, scenario: read_write, keys_per_request: 3}")
+	l = load("{sla: {within: 1s, share: 0.999}}")
 	require.Equal(t, SLA{Span{time.Second}, 0.999}, l.SLA)
 	require.False(t, l.HasNetwork())
-	require.Equal(t, 3, l.RequestKeys())
 }
 
 // TestFilesOfSettings reads every file that comes with the command. Each says what question it

@@ -35,7 +35,7 @@ type Endpoint struct {
 // A Load is the settings of one endpoint.
 type Load struct {
 	Scenario       string
-	KeysPerRequest int `yaml:"keys_per_request"` // 0: the scenario's
+	KeysPerRequest int `yaml:"keys_per_request"` // of the scenario mixed; 0: of others
 	Callers        int
 	Steps          []Step // instead of Callers and Duration
 	Duration       Span
@@ -88,10 +88,6 @@ func (l *Load) Phases() []Step {
 
 // HasNetwork reports whether there is a network to be put before the servers.
 func (l *Load) HasNetwork() bool { return l.RoundTrip.Duration > 0 || l.Bandwidth > 0 }
-
-// RequestKeys returns how many keys a request has, in scenarios that leave it to
-// the file; 0 in others.
-func (l *Load) RequestKeys() int { return max(l.KeysPerRequest, keysPerRequest[l.Scenario]) }
 
 // ButPool is all settings but the pool's, as a text.
 func (l *Load) ButPool() string {

@@ -15,10 +15,6 @@ var Scenarios = []string{
 	"fixed_key", "variable_key", "mixed", "mixed_2keys", "mixed_10keys", "read_write", "shop", "dashboard", "head_of_line",
 }
 
-// keysPerRequest is the least, and the default, number of keys of a request in the
-// scenarios that leave it to the file.
-var keysPerRequest = map[string]int{"variable_key": 1, "mixed": 2, "read_write": 1}
-
 // tagged scenarios have hash tags to switch on: their requests are of several
 // keys, or of one, that may be one user's.
 var tagged = []string{"fixed_key", "variable_key", "mixed", "mixed_2keys", "mixed_10keys"}
@@ -59,10 +55,10 @@ func (l *Load) validate() error {
 	want(l.Rate == 0 || len(l.Steps) == 0, "rate", l.Rate, "no steps with it: they are of a closed loop")
 	want(l.FanOut != goroutines || slices.Contains(tagged, l.Scenario), "fan_out", l.FanOut, "a scenario of a rate limiter")
 	want(!l.HashTags || slices.Contains(tagged, l.Scenario), "hash_tags", true, "a scenario of a rate limiter")
-	if l.KeysPerRequest != 0 {
-		least, ok := keysPerRequest[l.Scenario]
-		want(ok && l.KeysPerRequest >= least && l.KeysPerRequest <= 1000, "keys_per_request", l.KeysPerRequest,
-			"1 to 1000 for variable_key and read_write, 2 to 1000 for mixed, and none for others")
+	if l.Scenario == "mixed" {
+		between("keys_per_request", float64(l.KeysPerRequest), 2, 1000)
+	} else {
+		want(l.KeysPerRequest == 0, "keys_per_request", l.KeysPerRequest, "none: it is of the scenario mixed")
 	}
 	if err := l.Pool.validate(); err != nil {
 		errs = append(errs, err)

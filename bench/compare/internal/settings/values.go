@@ -55,15 +55,6 @@ type SLA struct {
 	Share  float64
 }
 
-// UnmarshalYAML is part of yaml.Unmarshaler: a duration is enough.
-func (s *SLA) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		return s.Within.UnmarshalYAML(n)
-	}
-	type plain SLA
-	return decodeNode(n, (*plain)(s))
-}
-
 // A Step is a part of a load that changes while it is measured.
 type Step struct {
 	Callers int
