@@ -23,7 +23,7 @@ func TestUnknownEndpoints(t *testing.T) {
 	}
 	ctx := within(t, 30*time.Second)
 	for _, n := range real.Nodes() {
-		require.NoError(t, n.Configure(ctx, "cluster-preferred-endpoint-type", "unknown-endpoint"))
+		require.NoError(t, n.Do(ctx, nil, "CONFIG", "SET", "cluster-preferred-endpoint-type", "unknown-endpoint"))
 	}
 	var ranges [][]any
 	require.NoError(t, real.Nodes()[0].Do(ctx, &ranges, "CLUSTER", "SLOTS"))

@@ -30,9 +30,7 @@ type Cluster struct {
 	close    sync.Once
 
 	sentinels []*Node
-
-	claimsMu sync.Mutex
-	claims   []net.PacketConn // of the nodes' ports
+	claims    []net.PacketConn // of the nodes' ports
 }
 
 const startTime = 60 * time.Second
@@ -160,8 +158,7 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 		return err
 	}
 	for i := range n {
-		node := &Node{cluster: c, dir: filepath.Join(c.dir, strconv.Itoa(i))}
-		node.listenAt(ports[i])
+		node := &Node{cluster: c, ports: ports[i], dir: filepath.Join(c.dir, strconv.Itoa(i))}
 		if err := c.prepare(node); err != nil {
 			return err
 		}
@@ -211,7 +208,7 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 	if !single {
 		lines = append(lines, "cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout "+strconv.FormatInt(c.options.NodeTimeout.Milliseconds(), 10), "cluster-replica-validity-factor 0")
 		if c.release.choosesBus() {
-			lines = append(lines, "cluster-port "+strconv.Itoa(int(n.bus.Load())))
+			lines = append(lines, "cluster-port "+strconv.Itoa(n.ports.bus))
 		}
 	}
 	lines = append(lines, c.options.Directives...)

@@ -40,7 +40,7 @@ func (c *Cluster) form(ctx context.Context) error {
 			if n == other {
 				continue
 			}
-			if err := n.Do(ctx, nil, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.Port()), strconv.Itoa(int(other.bus.Load()))); err != nil {
+			if err := n.Do(ctx, nil, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.Port()), strconv.Itoa(other.ports.bus)); err != nil {
 				return err
 			}
 		}

@@ -18,11 +18,6 @@ const busOffset = 10000
 // ports are where a node listens: for clients, and for other nodes.
 type ports struct{ clients, bus int }
 
-func (n *Node) listenAt(p ports) {
-	n.port.Store(int32(p.clients))
-	n.bus.Store(int32(p.bus))
-}
-
 // freePorts returns the ports of n nodes. They are free, and the cluster's until it is closed.
 func (c *Cluster) freePorts(n int) ([]ports, error) {
 	var found []ports
@@ -53,9 +48,7 @@ func (c *Cluster) claim(port int) bool {
 	if err != nil {
 		return false
 	}
-	c.claimsMu.Lock()
 	c.claims = append(c.claims, claim)
-	c.claimsMu.Unlock()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return false
@@ -66,10 +59,7 @@ func (c *Cluster) claim(port int) bool {
 
 // giveUpPorts ends the claims.
 func (c *Cluster) giveUpPorts() {
-	c.claimsMu.Lock()
-	defer c.claimsMu.Unlock()
 	for _, claim := range c.claims {
 		_ = claim.Close()
 	}
-	c.claims = nil
 }

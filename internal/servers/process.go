@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -20,8 +19,7 @@ import (
 // A Node is one redis-server process. Its methods are safe for concurrent use.
 type Node struct {
 	cluster *Cluster
-	port    atomic.Int32
-	bus     atomic.Int32
+	ports   ports
 	dir     string
 	args    []string // besides the file of settings
 	id      string
@@ -36,7 +34,7 @@ type Node struct {
 func (n *Node) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.Port())) }
 
 // Port returns the node's port.
-func (n *Node) Port() int { return int(n.port.Load()) }
+func (n *Node) Port() int { return n.ports.clients }
 
 // ID returns the node's ID in its cluster, "" without cluster mode.
 func (n *Node) ID() string { return n.id }
@@ -67,17 +65,6 @@ func (n *Node) Do(ctx context.Context, rcv any, cmd string, args ...string) erro
 	defer conn.Close()
 	if err := conn.Do(ctx, radix.Cmd(rcv, cmd, args...)); err != nil {
 		return fmt.Errorf("servers: %s: %s: %w", n.Addr(), cmd, err)
-	}
-	return nil
-}
-
-// Configure performs CONFIG SET for each of the settings, names and values in
-// turns: servers before Redis 7 take one at a time.
-func (n *Node) Configure(ctx context.Context, settings ...string) error {
-	for ; len(settings) > 0; settings = settings[2:] {
-		if err := n.Do(ctx, nil, "CONFIG", "SET", settings[0], settings[1]); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -208,29 +195,6 @@ func (n *Node) RestartAlone(ctx context.Context) error {
 		return err
 	}
 	return n.startIn(ctx, dir, true)
-}
-
-// RestartElsewhere is Restart on another port.
-func (n *Node) RestartElsewhere(ctx context.Context) error {
-	if n.running() {
-		return fmt.Errorf("servers: RestartElsewhere of %s, which is running: Kill it first", n.Addr())
-	}
-	const attempts = 3
-	var err error
-	for range attempts {
-		var ports []ports
-		if ports, err = n.cluster.freePorts(1); err != nil {
-			return err
-		}
-		n.listenAt(ports[0])
-		if err = n.cluster.configure(n, n.dir, n.cluster.single); err != nil {
-			return err
-		}
-		if err = n.start(ctx); !errors.Is(err, errPort) {
-			return err
-		}
-	}
-	return err
 }
 
 // poll asks again and again until ok, an error, or the context's end.

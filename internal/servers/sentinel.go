@@ -91,8 +91,7 @@ func (c *Cluster) startSentinel(ctx context.Context, i int) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{cluster: c, dir: filepath.Join(c.dir, "sentinel"+strconv.Itoa(i)), args: []string{"--sentinel"}}
-	n.listenAt(ports[0])
+	n := &Node{cluster: c, ports: ports[0], dir: filepath.Join(c.dir, "sentinel"+strconv.Itoa(i)), args: []string{"--sentinel"}}
 	if err := os.Mkdir(n.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("servers: %w", err)
 	}

@@ -23,8 +23,6 @@ func TestMain(m *testing.M) {
 	VerifyNoLeaks(m)
 }
 
-var within = Within
-
 // die starts a cluster in a child process, tells about it and dies.
 func die(how string) {
 	c, err := LaunchCluster(context.Background(), Options{Primaries: 2})
@@ -72,11 +70,11 @@ func TestNothingIsLeft(t *testing.T) {
 			for _, word := range words[2:4] {
 				pid, err := strconv.Atoi(word)
 				require.NoError(t, err)
-				require.NoError(t, poll(within(t, 10*time.Second), "the server is gone", func() (bool, error) {
+				require.NoError(t, poll(Within(t, 10*time.Second), "the server is gone", func() (bool, error) {
 					return signalTo(pid, syscall.Signal(0)) != nil || zombie(pid), nil
 				}))
 			}
-			require.NoError(t, poll(within(t, 10*time.Second), "its files are gone", func() (bool, error) {
+			require.NoError(t, poll(Within(t, 10*time.Second), "its files are gone", func() (bool, error) {
 				_, err := os.Stat(words[1])
 				return os.IsNotExist(err), nil
 			}))
@@ -94,7 +92,7 @@ func zombie(pid int) bool {
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := StartCluster(t, Options{Primaries: 3, Replicas: 1})
-	ctx := within(t, 60*time.Second)
+	ctx := Within(t, 60*time.Second)
 	require.Len(t, c.Addrs(), 6)
 	for i, n := range c.Nodes() {
 		primary, err := n.IsPrimary(ctx)
@@ -141,7 +139,7 @@ func TestCluster(t *testing.T) {
 }
 
 func testMigration(t *testing.T, c *Cluster) {
-	ctx := within(t, 20*time.Second)
+	ctx := Within(t, 20*time.Second)
 	key := redistest.KeyInSlot(1234, "k")
 	from, err := c.Owner(ctx, 1234)
 	require.NoError(t, err)
@@ -161,7 +159,7 @@ func TestTLSAndUsers(t *testing.T) {
 	t.Parallel()
 	c := StartServer(t, Options{TLS: true, Username: "u", Password: "p", Directives: []string{"maxclients 123"}})
 	n := c.Nodes()[0]
-	ctx := within(t, 10*time.Second)
+	ctx := Within(t, 10*time.Second)
 	var got []string
 	require.NoError(t, n.Do(ctx, &got, "CONFIG", "GET", "maxclients"))
 	require.Equal(t, []string{"maxclients", "123"}, got)
@@ -183,7 +181,7 @@ func TestBadOptions(t *testing.T) {
 	_, err := LaunchServer(t.Context(), Options{Primaries: 2})
 	require.ErrorContains(t, err, "Primaries = 2")
 	if HaveServer() {
-		_, err := LaunchServer(within(t, 10*time.Second), Options{Directives: []string{"no-such-directive 1"}})
+		_, err := LaunchServer(Within(t, 10*time.Second), Options{Directives: []string{"no-such-directive 1"}})
 		require.ErrorContains(t, err, "ended at its start")
 	}
 }
