@@ -86,7 +86,11 @@ func TestFrozenPrimaryIsSuspect(t *testing.T) {
 			}
 			require.Empty(t, closes(client)["stalled"], "what is in flight stays")
 			require.NoError(t, real.Nodes()[0].Resume())
-			took := served(t, ctx, l.again(t, client))
+			again, cancel := context.WithCancel(ctx)
+			callers := r.callers(again, client, l, time.Now(), 1)
+			took := served(t, ctx, l)
+			cancel()
+			callers.Wait()
 			t.Logf("served again %v after it went on", took.Round(time.Millisecond))
 			require.Less(t, took, bound(100*time.Millisecond, 2*time.Second))
 			l.end()
@@ -126,17 +130,4 @@ func (l *load) elsewhere(t *testing.T, ctx context.Context, real *servers.Cluste
 	}
 	require.NotEmpty(t, spared)
 	return spared
-}
-
-// again starts callers for a load that has none.
-func (l *load) again(t *testing.T, client *cluster.Client) *load {
-	ctx, cancel := context.WithCancel(t.Context())
-	l.stop = cancel
-	l.callers.Go(func() {
-		p := pipeline.New(client)
-		for ctx.Err() == nil {
-			_ = l.call(p)
-		}
-	})
-	return l
 }

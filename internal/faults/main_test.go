@@ -33,12 +33,7 @@ func parallel(t *testing.T) {
 }
 
 // grace is how late a call may be, apart from what the machine makes late.
-func grace() time.Duration {
-	if strict {
-		return 20 * time.Millisecond
-	}
-	return 2 * time.Second
-}
+func grace() time.Duration { return bound(20*time.Millisecond, 2*time.Second) }
 
 func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
 	t.Helper()
