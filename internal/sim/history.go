@@ -115,10 +115,11 @@ type History struct {
 	Allowances []*Allowance
 	Start      time.Time // what times count from
 	Terms      Terms
-	Dead       []string         // what did not work when all had healed
-	Left       int              // connections of the network after Close
-	Panicked   []string         // what the world did not expect
-	Executions map[string][]int // made by index
+	Dead       []string // what did not work when all had healed
+	Left       int      // connections of the network after Close
+	Panicked   []string // what the world did not expect
+
+	executions map[string][]int // of the log, by text, in their order; made by index
 }
 
 // A TTL is the truth about a key at the end.
@@ -136,14 +137,11 @@ type Terms struct {
 
 // index makes the executions of a command findable by its text.
 func (h *History) index() {
-	h.Executions = make(map[string][]int, len(h.Log))
+	h.executions = make(map[string][]int, len(h.Log))
 	for i := range h.Log {
-		h.Executions[h.Log[i].Text] = append(h.Executions[h.Log[i].Text], i)
+		h.executions[h.Log[i].Text] = append(h.executions[h.Log[i].Text], i)
 	}
 }
-
-// executions returns the executions of the command, in their order.
-func (h *History) executions(text string) []int { return h.Executions[text] }
 
 // A recorder gathers a history while the world runs.
 type recorder struct {

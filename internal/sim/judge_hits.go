@@ -36,7 +36,7 @@ func expiries(h *History) string {
 			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
 				continue
 			}
-			counted, expired := h.executions(c.Commands[i-1].Text), h.executions(cmd.Text)
+			counted, expired := h.executions[c.Commands[i-1].Text], h.executions[cmd.Text]
 			if len(expired) == 0 || expired[len(expired)-1] < counted[0] {
 				return fmt.Sprintf("%s: is not behind what it is for:%s%s", c.of(i), h.told(expired), h.told(counted))
 			}

@@ -14,7 +14,7 @@ func executed(h *History) string {
 		if !cmd.Writes {
 			return ""
 		}
-		at := h.executions(cmd.Text)
+		at := h.executions[cmd.Text]
 		least, most := 0, 0
 		switch cmd.Outcome {
 		case Acked:
@@ -74,7 +74,7 @@ func replies(h *History) string {
 				return fmt.Sprintf("%s: replied %q", c.of(i), short(cmd.Reply))
 			}
 		case cmd.Writes && !h.said(cmd):
-			return fmt.Sprintf("%s: replied %q, but the server said%s", c.of(i), short(cmd.Reply), h.told(h.executions(cmd.Text)))
+			return fmt.Sprintf("%s: replied %q, but the server said%s", c.of(i), short(cmd.Reply), h.told(h.executions[cmd.Text]))
 		}
 		return ""
 	})
@@ -82,12 +82,12 @@ func replies(h *History) string {
 
 // said reports whether an execution of the command had its reply.
 func (h *History) said(cmd *Command) bool {
-	return slices.ContainsFunc(h.executions(cmd.Text), func(k int) bool { return h.Log[k].Reply == cmd.Reply })
+	return slices.ContainsFunc(h.executions[cmd.Text], func(k int) bool { return h.Log[k].Reply == cmd.Reply })
 }
 
 // held reports whether the key held the value at some time until then.
 func (h *History) held(cmd *Command, until time.Duration) bool {
-	return slices.ContainsFunc(h.executions("SET "+cmd.Key+" "+cmd.Reply), func(k int) bool { return h.Log[k].At <= until })
+	return slices.ContainsFunc(h.executions["SET "+cmd.Key+" "+cmd.Reply], func(k int) bool { return h.Log[k].At <= until })
 }
 
 // order: the acknowledged commands of a call took effect in their order, key by
@@ -104,16 +104,16 @@ func order(h *History) string {
 			if k, ok := set[cmd.Key]; ok && cmd.Name == "GET" && !h.Lost[cmd.Key] && h.isOlder(cmd, &c.Commands[k]) {
 				return fmt.Sprintf("%s: replied %q behind %q", c.of(i), short(cmd.Reply), short(c.Commands[k].Text))
 			}
-			if !cmd.Writes || len(h.executions(cmd.Text)) != 1 {
+			if !cmd.Writes || len(h.executions[cmd.Text]) != 1 {
 				continue
 			}
 			if cmd.Name == "SET" {
 				set[cmd.Key] = i
 			}
 			before, ok := last[cmd.Key]
-			if ok && h.executions(cmd.Text)[0] < h.executions(c.Commands[before].Text)[0] {
+			if ok && h.executions[cmd.Text][0] < h.executions[c.Commands[before].Text][0] {
 				return fmt.Sprintf("%s: executed before command %d of its key:%s%s", c.of(i), before,
-					h.told(h.executions(cmd.Text)), h.told(h.executions(c.Commands[before].Text)))
+					h.told(h.executions[cmd.Text]), h.told(h.executions[c.Commands[before].Text]))
 			}
 			last[cmd.Key] = i
 		}
@@ -124,8 +124,8 @@ func order(h *History) string {
 // isOlder reports whether the value that was read was set before the given one,
 // and not afterwards, as by a call that its caller had left.
 func (h *History) isOlder(get, set *Command) bool {
-	at := h.executions("SET " + get.Key + " " + get.Reply)
-	since := h.executions(set.Text)
+	at := h.executions["SET "+get.Key+" "+get.Reply]
+	since := h.executions[set.Text]
 	return len(at) == 0 || len(since) > 0 && at[len(at)-1] < since[0]
 }
 
@@ -137,7 +137,7 @@ func transactions(h *History) string {
 		}
 		before := -1
 		for i := range c.Commands {
-			at := h.executions(c.Commands[i].Text)
+			at := h.executions[c.Commands[i].Text]
 			if !c.Commands[i].Writes || len(at) == 0 {
 				continue
 			}

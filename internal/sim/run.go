@@ -79,7 +79,7 @@ func (f *Failure) Around() string {
 		fmt.Fprintf(&b, "call %d (%s): %v to %v, limit %v: %v\n", c.ID, c.Kind, c.Began, c.Ended, c.Limit, c.Err)
 		for i := range c.Commands[:min(len(c.Commands), 20)] {
 			fmt.Fprintf(&b, "  %s, replied %q: %v%s\n", c.of(i), short(c.Commands[i].Reply), c.Commands[i].Err,
-				f.History.told(f.History.executions(c.Commands[i].Text)))
+				f.History.told(f.History.executions[c.Commands[i].Text]))
 		}
 	}
 	return b.String()

@@ -273,8 +273,9 @@ func (w *world) truth() {
 	w.rec.note(func(h *History) {
 		h.Lost, h.LastLost = make(map[string]bool), make(map[string]time.Duration)
 		for i := range h.Log {
-			if key := h.Log[i].Key; w.model.Lost(key) {
-				h.Lost[key], h.LastLost[key] = true, w.rec.at(w.model.LastLost(key))
+			key := h.Log[i].Key
+			if at := w.model.Lost(key); !at.IsZero() {
+				h.Lost[key], h.LastLost[key] = true, w.rec.at(at)
 			}
 		}
 		h.TTLs = make(map[string]TTL)

@@ -102,7 +102,7 @@ func (c *Cluster) TTL(key string) (left time.Duration, ok bool) { return c.model
 // LostWrites reports whether the cluster itself may have lost acknowledged writes to the
 // key, as Redis does when a primary fails before its replica has applied them. No client can
 // prevent that: a test excuses such keys.
-func (c *Cluster) LostWrites(key string) bool { return c.model.Lost(key) }
+func (c *Cluster) LostWrites(key string) bool { return !c.model.Lost(key).IsZero() }
 
 // Move moves the key's slot, with all of its keys, to another primary. The two nodes know
 // at once, and the others after the gossip lag. Other servers than Redis 7.0 hold up writes for 3 ms before. Nothing happens if the node has the slot

@@ -29,7 +29,7 @@ func (c *call) block() *parked {
 	if !ok || pop(c) {
 		return nil
 	}
-	if c.in != inSession {
+	if c.nested {
 		fail(c)
 		return nil
 	}
@@ -102,7 +102,7 @@ func (n *Node) serve(p *parked, now time.Time) {
 	}
 	c := &p.s.call
 	c.reply = &p.out
-	c.now, c.ms, c.cmd, c.args, c.in = now, ms, n.lookup(p.args), p.args, inSession
+	c.now, c.ms, c.cmd, c.args, c.nested = now, ms, n.lookup(p.args), p.args, false
 	if p.pop(c) {
 		c.tell(0)
 		p.finish()

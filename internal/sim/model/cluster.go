@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -46,8 +47,6 @@ type Execution struct {
 	Args    [][]byte
 	Reply   []byte
 	Replica bool // a read from a replica
-	Exec    bool // within EXEC
-	Script  bool // a call of a script, which is told itself, too, afterwards
 	Foreign bool // the node was no member of the cluster then
 }
 
@@ -156,6 +155,16 @@ func (c *Cluster) Value(key string) (value string, ok bool) {
 	return "", false
 }
 
+// List returns the elements of the list at the key, in truth.
+func (c *Cluster) List(key string) [][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entryOf(key); e != nil {
+		return slices.Clone(e.list)
+	}
+	return nil
+}
+
 // TTL returns how long the key has; negative if it has no end or is not there,
 // which is ok.
 func (c *Cluster) TTL(key string) (left time.Duration, ok bool) {
@@ -168,13 +177,10 @@ func (c *Cluster) TTL(key string) (left time.Duration, ok bool) {
 	return time.Until(time.UnixMilli(e.expire)), true
 }
 
-// Lost reports whether writes to the key, acknowledged or not, may have been
-// lost: at a failover or restart, where two nodes owned a slot for a while, or by
-// a node of another cluster, which is not there for ever.
-func (c *Cluster) Lost(key string) bool { return !c.LastLost(key).IsZero() }
-
-// LastLost returns when the last of them was, the zero time if there is none.
-func (c *Cluster) LastLost(key string) time.Time {
+// Lost returns when writes to the key, acknowledged or not, may have been lost
+// last, the zero time if never: at a failover or restart, where two nodes owned a
+// slot for a while, or by a node of another cluster, which is not there for ever.
+func (c *Cluster) Lost(key string) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lost[key]

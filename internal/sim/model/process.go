@@ -14,19 +14,10 @@ type call struct {
 	now  time.Time
 	ms   int64 // now
 	*reply
-	in where
 
+	nested   bool // in EXEC or a script: it does not wait
 	returned bool // of a script: its error is a value that it returns
 }
-
-// where a command runs.
-type where uint8
-
-const (
-	inSession where = iota
-	inExec
-	inScript
-)
 
 func (c *call) find(key []byte) *entry { return c.n.find(key, c.ms) }
 func (c *call) wrongArity()            { c.errorf("ERR wrong number of arguments for '%s' command", c.cmd.name) }
@@ -84,7 +75,7 @@ func (c *call) integers(b, d []byte) (m, n int64, ok bool) {
 // process does what a server does with a command of a client: the checks in its
 // order, then it runs or queues it.
 func (s *Session) process(args [][]byte, now time.Time) *parked {
-	s.call.n, s.call.reply, s.call.in = s.n, &s.out, inSession
+	s.call.n, s.call.reply, s.call.nested = s.n, &s.out, false
 	s.call.now, s.call.ms = now, now.UnixMilli()
 	cmd := s.n.lookup(args)
 	defer func() { // MULTI keeps what ASKING said, up to its end
@@ -202,6 +193,6 @@ func (c *call) execute() *parked {
 // tell calls the hook for a command with keys, and those that change all of them.
 func (c *call) tell(from int) {
 	if f := c.n.c.opts.Executed; f != nil && (c.cmd.first != 0 || c.cmd.keys != nil || c.cmd.write) && c.cmd.name != "watch" {
-		f(Execution{At: c.now, Node: c.n, Conn: c.s.id, Args: c.args, Reply: c.b[from:], Replica: c.n.source != nil, Exec: c.in == inExec, Script: c.in == inScript, Foreign: c.n.own != nil})
+		f(Execution{At: c.now, Node: c.n, Conn: c.s.id, Args: c.args, Reply: c.b[from:], Replica: c.n.source != nil, Foreign: c.n.own != nil})
 	}
 }

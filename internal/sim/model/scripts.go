@@ -79,7 +79,7 @@ func (c *call) enoughKeys() bool {
 func (c *call) runScript(id string) {
 	n, _ := parseInt(c.args[2])
 	inner := *c
-	inner.in = inScript
+	inner.nested = true
 	from, i := len(c.b), c.s.c.interpreted()
 	line := i.run(&inner, i.compile(c.n.scripts[id]), c.args[3:3+n], c.args[3+n:])
 	if c.b[from] == '-' && !inner.returned {

@@ -61,7 +61,7 @@ func execAll(c *call) {
 		return
 	}
 	exec := *c
-	exec.in = inExec
+	exec.nested = true
 	c.array(len(queue))
 	for _, q := range queue {
 		exec.cmd, exec.args = q.cmd, q.args
