@@ -62,8 +62,8 @@ func TestFaultsByTCP(t *testing.T) {
 	}
 }
 
-// TestCloseByTCP: Close ends what is open, and what waits for an isolated node.
-func TestCloseByTCP(t *testing.T) {
+// TestClose: Close ends what is open, and what waits for an isolated node, with TCP and without. Dials fail.
+func TestClose(t *testing.T) {
 	c, err := Launch(Config{Sentinels: 1, Listen: "127.0.0.1:0"})
 	require.NoError(t, err)
 	p, q := dial(t, byTCP{}, c.SentinelAddrs()[0]), dial(t, byTCP{}, c.Addrs()[0])
@@ -72,14 +72,17 @@ func TestCloseByTCP(t *testing.T) {
 	r := dial(t, byTCP{}, c.Addrs()[1])
 	require.NoError(t, r.SetDeadline(time.Now().Add(10*time.Millisecond)))
 	require.Contains(t, r.next(), "i/o timeout")
+	inside := dial(t, c, c.Addrs()[0])
 
 	_, err = Launch(Config{Listen: c.Addrs()[0]})
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	c.Close()
-	for _, peer := range []*peer{p, q, r} {
+	for _, peer := range []*peer{p, q, r, inside} {
 		require.NoError(t, peer.SetDeadline(time.Now().Add(10*time.Second)))
 		require.NotContains(t, peer.next(), "i/o timeout")
 	}
+	_, err = c.Dial(t.Context(), "tcp", c.Addrs()[0])
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	_, err = c.doors[0].Accept()
 	require.ErrorIs(t, err, net.ErrClosed)
 }

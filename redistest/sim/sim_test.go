@@ -321,19 +321,6 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestClose: what is open ends, and dials fail.
-func TestClose(t *testing.T) {
-	c, err := Launch(Config{Primaries: 1})
-	require.NoError(t, err)
-	conn, err := c.Dial(t.Context(), "tcp", c.Addrs()[0])
-	require.NoError(t, err)
-	c.Close()
-	_, err = conn.Read(make([]byte, 1))
-	require.Error(t, err)
-	_, err = c.Dial(t.Context(), "tcp", c.Addrs()[0])
-	require.Error(t, err)
-}
-
 // TestCutOffReplica: a replica that other nodes do not reach is not promoted. Healed, it has everything.
 func TestCutOffReplica(t *testing.T) {
 	for name, fault := range map[string]func(n *Node){"frozen": (*Node).Freeze, "isolated": (*Node).Isolate} {

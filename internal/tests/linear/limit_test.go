@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 // A decision is one call of Allow with a hit on one limit, and what its caller was told.
 type decision struct {
 	Name    string // of the limit
+	Quota   int64  // of the limit
 	Process int
 	Allowed bool
 	Leased  bool
@@ -98,23 +100,23 @@ func slack(denial porcupine.Operation, ops []porcupine.Operation, watchers []*wa
 }
 
 // limitModel allows hits up to the limit, and denies one only if the counter may have been full.
-func limitModel(limits map[string]int64) porcupine.Model {
-	return porcupine.Model{
-		Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
-			for name := range limits {
-				parts = append(parts, slices.DeleteFunc(slices.Clone(all), func(op porcupine.Operation) bool { return op.Output.(decision).Name != name }))
-			}
-			return parts
-		},
-		Init: func() any { return int64(0) },
-		Step: func(state, _, output any) (bool, any) {
-			allowed, d := state.(int64), output.(decision)
-			if d.Allowed {
-				return allowed < limits[d.Name], allowed + 1
-			}
-			return allowed+d.slack > limits[d.Name], allowed
-		},
-	}
+var limitModel = porcupine.Model{
+	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
+		parts := make(map[string][]porcupine.Operation) // by limit
+		for _, op := range all {
+			name := op.Output.(decision).Name
+			parts[name] = append(parts[name], op)
+		}
+		return slices.Collect(maps.Values(parts))
+	},
+	Init: func() any { return int64(0) },
+	Step: func(state, _, output any) (bool, any) {
+		allowed, d := state.(int64), output.(decision)
+		if d.Allowed {
+			return allowed < d.Quota, allowed + 1
+		}
+		return allowed+d.slack > d.Quota, allowed
+	},
 }
 
 // TestLimitIsLinearizable: eight processes with leases use up three limits, one of each algorithm.
@@ -137,13 +139,15 @@ func TestLimitIsLinearizable(t *testing.T) {
 	var watchers []*watcher
 	for _, p := range all {
 		r := p.report()
-		ops = append(ops, r.operations()...)
+		for _, d := range r.Calls {
+			ops = append(ops, porcupine.Operation{ClientId: d.Caller, Call: d.Call, Return: d.Return, Output: d.decision})
+		}
 		watchers = append(watchers, &watcher{told: r.Told})
 	}
-	judge(t, usedUp(), ops, watchers)
+	judge(t, ops, watchers)
 }
 
-func judge(t *testing.T, limits map[string]int64, ops []porcupine.Operation, watchers []*watcher) {
+func judge(t *testing.T, ops []porcupine.Operation, watchers []*watcher) {
 	allowed, leased, slacks := make(map[string]int64), 0, []int64(nil)
 	for i, op := range ops {
 		d := op.Output.(decision)
@@ -163,14 +167,14 @@ func judge(t *testing.T, limits map[string]int64, ops []porcupine.Operation, wat
 	t.Logf("%d decisions, %d by leases, allowed %v; half of the denials have a slack of %d at most", len(ops), leased, allowed, median)
 	require.Greater(t, leased, 500)
 	require.Less(t, median, int64(200), "with much slack, the check says little")
-	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(limitModel(limits), ops, 30*time.Second))
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(limitModel, ops, 30*time.Second))
 }
 
 // TestLimitModel: the check of TestLimitIsLinearizable rejects wrong histories. They are short,
 // because the search through a long wrong one takes too long.
 func TestLimitModel(t *testing.T) {
 	hit := func(process int, call, end int64, allowed, leased bool) porcupine.Operation {
-		return porcupine.Operation{ClientId: process, Call: call, Return: end, Output: decision{Name: "a", Process: process, Allowed: allowed, Leased: leased}}
+		return porcupine.Operation{ClientId: process, Call: call, Return: end, Output: decision{Name: "a", Quota: 2, Process: process, Allowed: allowed, Leased: leased}}
 	}
 	two := []porcupine.Operation{hit(0, 1, 2, true, false), hit(1, 3, 4, true, false)}
 	for name, c := range map[string]struct {
@@ -200,7 +204,7 @@ func TestLimitModel(t *testing.T) {
 					c.ops[i].Output = d
 				}
 			}
-			require.Equal(t, c.want, porcupine.CheckOperationsTimeout(limitModel(map[string]int64{"a": 2}), c.ops, time.Second))
+			require.Equal(t, c.want, porcupine.CheckOperationsTimeout(limitModel, c.ops, time.Second))
 		})
 	}
 }

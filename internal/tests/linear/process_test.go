@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -48,15 +47,6 @@ const (
 	denials = 5 // after so many a caller hits a limit no more
 )
 
-// usedUp returns how many hits the rules allow.
-func usedUp() map[string]int64 {
-	limits := make(map[string]int64)
-	for _, r := range rules {
-		limits[r.Name] = r.Quota
-	}
-	return limits
-}
-
 // A task is what a process is to do.
 type task struct {
 	Addrs   []string
@@ -77,13 +67,6 @@ type decided struct {
 	decision
 	Caller       int
 	Call, Return int64
-}
-
-func (r *report) operations() (ops []porcupine.Operation) {
-	for _, d := range r.Calls {
-		ops = append(ops, porcupine.Operation{ClientId: d.Caller, Call: d.Call, Return: d.Return, Output: d.decision})
-	}
-	return ops
 }
 
 // perform does what the task says, and writes the report.
@@ -155,11 +138,11 @@ func (t task) call(ctx context.Context, l *limit.Limiter, limits []*limit.Limit,
 			if denied[of] == denials {
 				continue
 			}
-			name, began := of.Rule().Name, t.now()
+			rule, began := of.Rule(), t.now()
 			r := l.Allow(ctx, limit.Request{Limit: of, Key: "k"})
-			calls = append(calls, decided{decision{Name: name, Process: t.Process, Allowed: r.Allowed, Leased: r.Leased}, caller, began, t.now()})
+			calls = append(calls, decided{decision{Name: rule.Name, Quota: rule.Quota, Process: t.Process, Allowed: r.Allowed, Leased: r.Leased}, caller, began, t.now()})
 			if r.Err != nil {
-				return nil, fmt.Errorf("limit %s: %w", name, r.Err)
+				return nil, fmt.Errorf("limit %s: %w", rule.Name, r.Err)
 			}
 			if r.Allowed {
 				continue
