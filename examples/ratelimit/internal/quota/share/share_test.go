@@ -40,29 +40,34 @@ func TestAnything(t *testing.T) {
 		w.capacity = 1 + w.rng.Int64N([]int64{5, 50, 500, 5000}[seed%4])
 		w.b.SetCapacity(w.capacity, w.capacity)
 		for range 40 {
-			w.act()
+			w.act(6)
 			w.run(w.upTo(time.Second))
 		}
 	}
 }
 
-func (w *world) act() {
-	switch w.rng.IntN(6) {
+// act does one of the first so many things that may happen.
+func (w *world) act(of int) {
+	var c *client
+	kind := w.rng.IntN(of)
+	if len(w.clients) > 0 {
+		c = w.clients[w.rng.IntN(len(w.clients))]
+	} else if kind < 5 {
+		kind = 0
+	}
+	switch kind {
 	case 0, 1:
-		w.join(w.rng.Float64() * float64(w.capacity))
+		demand := float64(w.capacity)
+		if !w.greedy {
+			demand *= w.rng.Float64()
+		}
+		w.join(demand)
 	case 2:
-		if len(w.clients) > 0 {
-			w.clients[w.rng.IntN(len(w.clients))].demand = w.rng.Float64() * float64(w.capacity)
-		}
+		w.leave(c)
 	case 3:
-		if len(w.clients) > 0 {
-			w.leave(w.clients[w.rng.IntN(len(w.clients))])
-		}
+		c.silent = !c.silent
 	case 4:
-		if len(w.clients) > 0 {
-			c := w.clients[w.rng.IntN(len(w.clients))]
-			c.silent = !c.silent
-		}
+		c.demand = w.rng.Float64() * float64(w.capacity)
 	case 5: // other instances want some, and get it
 		w.b.SetCapacity(w.capacity, w.rng.Int64N(w.capacity+1))
 		w.run(500 * time.Millisecond)
@@ -213,19 +218,7 @@ func TestGreedy(t *testing.T) {
 		w := newWorld(t, seed, []int64{1, 2, 15, 50, 300, 1000, 5000}[seed%7])
 		w.greedy = true
 		for range 25 {
-			switch w.rng.IntN(4) {
-			case 0, 1:
-				w.join(float64(w.capacity))
-			case 2:
-				if len(w.clients) > 0 {
-					w.leave(w.clients[w.rng.IntN(len(w.clients))])
-				}
-			case 3:
-				if len(w.clients) > 0 {
-					c := w.clients[w.rng.IntN(len(w.clients))]
-					c.silent = !c.silent
-				}
-			}
+			w.act(4)
 			w.run(w.upTo(2 * time.Second))
 		}
 	}
