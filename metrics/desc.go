@@ -134,7 +134,7 @@ var closeReasons = []string{"client", "idle", "stalled", "server", "timeout", "p
 // errorCodes are exported from the first scrape on, too.
 var errorCodes = wire.ErrorCodes()
 
-// What histograms keep.
+// What histograms keep. Those without a type are histograms.
 var (
 	requestMetric = metric{name: "request_duration_seconds",
 		help: "Time that requests took, with waits, redirects and retries, by the worst outcome among their commands: ok, error (a reply is an error), " +
@@ -146,19 +146,15 @@ var (
 		help: "Time that a node took to answer a group of commands, with the wait for a connection. " +
 			"Dedicated connections are not counted.", labels: poolLabels}
 	commandsMetric = metric{name: "commands_total",
-		help:   "Commands of requests that ended, by result: success, or error, which includes commands without a reply.",
-		labels: []string{"result"}}
+		help: "Commands of requests that ended, by result: success, or error, which includes commands without a reply.",
+		typ:  counter, labels: []string{"result"}}
 	tripsMetric = metric{name: "trips_total",
-		help: "Groups of commands that went to a node together, with redirects and retries."}
+		help: "Groups of commands that went to a node together, with redirects and retries.", typ: counter}
 )
 
 // durationBuckets reach from a round trip on loopback to the longest deadline. The
 // bounds of alerts (monitoring/alerts.yaml) are among them: between two buckets a
 // quantile is a guess.
-var durationBuckets = []float64{
+var durationBuckets = [...]float64{
 	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 20e-3, 25e-3, 50e-3, 80e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10,
-}
-
-func (m metric) counter() prometheus.CounterOpts {
-	return prometheus.CounterOpts{Name: prefix + m.name, Help: m.help}
 }

@@ -16,10 +16,7 @@ import (
 // histograms are what requests took, what each node took to answer, and how long
 // requests waited for connections.
 type histograms struct {
-	requests          map[string]*recorder // by outcome
-	commands          *prometheus.CounterVec
-	succeeded, failed prometheus.Counter // of commands
-	trips             prometheus.Counter
+	requests [len(outcomes)]*recorder
 
 	pools sync.Map // *series by *redislanes.PoolInfo
 
@@ -38,16 +35,21 @@ type series struct {
 }
 
 // The outcomes of requests. All are exported from the first scrape on: a rate needs a value to start from.
-var outcomes = []string{"ok", "error", "not_sent", "unknown"}
+var outcomes = [...]string{"ok", "error", "not_sent", "unknown"}
+
+// What requests add beside their times. Those with outcomes[0] have one command, which succeeded, and one trip
+// more than they add: most have no others.
+const (
+	succeeded = iota // commands
+	failed           // commands
+	trips
+)
 
 func newHistograms() *histograms {
-	h := &histograms{requests: make(map[string]*recorder), nodes: make(map[poolValues]*series)}
-	for _, outcome := range outcomes {
-		h.requests[outcome] = newRecorder()
+	h := &histograms{nodes: make(map[poolValues]*series)}
+	for i := range h.requests {
+		h.requests[i] = newRecorder()
 	}
-	h.commands = prometheus.NewCounterVec(commandsMetric.counter(), commandsMetric.labels)
-	h.succeeded, h.failed = h.commands.WithLabelValues("success"), h.commands.WithLabelValues("error")
-	h.trips = prometheus.NewCounter(tripsMetric.counter())
 	return h
 }
 
@@ -60,21 +62,17 @@ func (h *histograms) trace() *redislanes.Trace {
 // endRequest leaves out requests with a connection to themselves: a command may block
 // for as long as it likes.
 func (h *histograms) endRequest(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
-	took := h.requests[r.Outcome]
-	if s.Dedicated || took == nil {
+	outcome, counted := slices.Index(outcomes[:], r.Outcome), 0
+	if s.Dedicated || outcome < 0 {
 		return
 	}
-	took.observe(r.Took)
-	add(h.succeeded, r.Commands-r.Failed)
-	add(h.failed, r.Failed)
-	add(h.trips, r.Trips)
-}
-
-// add adds n; a counter panics if it is told to go down.
-func add(c prometheus.Counter, n int) {
-	if n > 0 {
-		c.Add(float64(n))
+	if outcome == 0 {
+		counted = 1
 	}
+	p := h.requests[outcome].observe(r.Took)
+	p.add(succeeded, r.Commands-r.Failed-counted)
+	p.add(failed, r.Failed)
+	p.add(trips, r.Trips-counted)
 }
 
 func (h *histograms) endGroup(_ context.Context, s redislanes.GroupStart, g redislanes.GroupInfo) {
@@ -128,27 +126,37 @@ var (
 	requestDesc = requestMetric.desc()
 	waitDesc    = waitMetric.desc()
 	tripDesc    = tripTimeMetric.desc()
+	commands    = sample{commandsMetric.desc(), commandsMetric.typ}
+	allTrips    = sample{tripsMetric.desc(), tripsMetric.typ}
 )
 
 func (h *histograms) describe(ch chan<- *prometheus.Desc) {
-	ch <- requestDesc
-	ch <- waitDesc
-	ch <- tripDesc
-	h.commands.Describe(ch)
-	h.trips.Describe(ch)
+	for _, desc := range []*prometheus.Desc{requestDesc, waitDesc, tripDesc, commands.desc, allTrips.desc} {
+		ch <- desc
+	}
 }
 
 func (h *histograms) collect(ch chan<- prometheus.Metric) {
+	var sums [len(part{}.extras)]uint64
 	for outcome, took := range h.requests {
-		ch <- took.metric(requestDesc, outcome)
+		r := took.read()
+		ch <- r.metric(requestDesc, outcomes[outcome])
+		if outcome == 0 {
+			r.extras[succeeded] += r.total
+			r.extras[trips] += r.total
+		}
+		for extra, n := range r.extras {
+			sums[extra] += n
+		}
 	}
-	h.commands.Collect(ch)
-	h.trips.Collect(ch)
+	commands.send(ch, float64(sums[succeeded]), "success")
+	commands.send(ch, float64(sums[failed]), "error")
+	allTrips.send(ch, float64(sums[trips]))
 	h.mu.Lock()
 	nodes := slices.Collect(maps.Values(h.nodes))
 	h.mu.Unlock()
 	for _, of := range nodes {
-		ch <- of.waits.metric(waitDesc, of.labels[:]...)
-		ch <- of.trips.metric(tripDesc, of.labels[:]...)
+		ch <- of.waits.read().metric(waitDesc, of.labels[:]...)
+		ch <- of.trips.read().metric(tripDesc, of.labels[:]...)
 	}
 }

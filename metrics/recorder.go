@@ -3,7 +3,6 @@ package metrics
 import (
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -14,7 +13,7 @@ import (
 )
 
 // A recorder is a histogram of durations that many callers add to. An observation is two additions, in memory that
-// few others write at the same moment. It has the buckets of a prometheus.Histogram with durationBuckets and a
+// few others write at the same moment. What else is counted with it adds to the same memory. It has the buckets of a prometheus.Histogram with durationBuckets and a
 // NativeHistogramBucketFactor of 1.1. Durations below a microsecond, and above 17 minutes, share a native bucket.
 type recorder struct {
 	parts []part
@@ -22,48 +21,72 @@ type recorder struct {
 
 // A part is what some of the observations have added up to.
 type part struct {
-	counts []atomic.Uint64 // by cell
-	sum    atomic.Int64    // nanoseconds
-	_      [64]byte        // no other part is in the same line of the cache
+	counts [maxCells]atomic.Uint64 // by cell
+	sum    atomic.Int64            // nanoseconds
+	extras [3]atomic.Uint64        // see [part.add]
+	_      [64]byte                // no other part is in the same line of the cache
 }
 
 func newRecorder() *recorder {
 	n := 1 << bits.Len(uint(min(runtime.GOMAXPROCS(0), 8)-1))
-	r := &recorder{make([]part, n)}
-	for i := range r.parts {
-		r.parts[i].counts = make([]atomic.Uint64, len(cells.bounds))
-	}
-	return r
+	return &recorder{make([]part, n)}
 }
 
-func (r *recorder) observe(took time.Duration) {
+// observe adds a duration. It returns the part that has it.
+func (r *recorder) observe(took time.Duration) *part {
 	took = min(max(took, 0), longest)
-	p := &r.parts[int(rand.Uint32())&(len(r.parts)-1)]
+	p := &r.parts[int(took>>7)&(len(r.parts)-1)] // which part is chance, and a random number costs more
 	p.counts[cells.of(uint64(took))].Add(1)
 	p.sum.Add(int64(took))
+	return p
 }
 
-// metric returns what was recorded, with the values of its labels.
-func (r *recorder) metric(desc *prometheus.Desc, labels ...string) prometheus.Metric {
-	counts, sum := make([]uint64, len(cells.bounds)), int64(0)
+// add adds n, unless it is negative, to what else is counted.
+func (p *part) add(extra, n int) {
+	if n > 0 {
+		p.extras[extra].Add(uint64(n))
+	}
+}
+
+// A record is what all parts of a recorder add up to.
+type record struct {
+	counts []uint64 // by cell
+	total  uint64   // of the counts
+	sum    int64
+	extras [len(part{}.extras)]uint64
+}
+
+func (r *recorder) read() *record {
+	all := &record{counts: make([]uint64, len(cells.bounds))}
 	for i := range r.parts {
-		for cell := range counts {
-			counts[cell] += r.parts[i].counts[cell].Load()
+		p := &r.parts[i]
+		for cell := range all.counts {
+			n := p.counts[cell].Load()
+			all.counts[cell] += n
+			all.total += n
 		}
-		sum += r.parts[i].sum.Load()
+		all.sum += p.sum.Load()
+		for extra := range all.extras {
+			all.extras[extra] += p.extras[extra].Load()
+		}
 	}
-	total, buckets := uint64(0), make(map[float64]uint64)
-	for cell, n := range counts {
-		total += n
+	return all
+}
+
+// metric returns the histogram, with the values of its labels.
+func (r *record) metric(desc *prometheus.Desc, labels ...string) prometheus.Metric {
+	below, buckets := uint64(0), make(map[float64]uint64)
+	for cell, n := range r.counts {
+		below += n
 		if next := len(buckets); next < len(durationBuckets) && cells.bounds[cell] == nanoseconds(durationBuckets[next]) {
-			buckets[durationBuckets[next]] = total
+			buckets[durationBuckets[next]] = below
 		}
 	}
-	classic, err := prometheus.NewConstHistogram(desc, total, time.Duration(sum).Seconds(), buckets, labels...)
+	classic, err := prometheus.NewConstHistogram(desc, r.total, time.Duration(r.sum).Seconds(), buckets, labels...)
 	if err != nil {
 		return prometheus.NewInvalidMetric(desc, err)
 	}
-	return withNative{classic, counts}
+	return withNative{classic, r.counts}
 }
 
 // withNative adds native buckets to the classic ones of a histogram.
@@ -109,6 +132,7 @@ const (
 	leastKey = -20 << schema
 	mostKey  = 10 << schema
 	longest  = 365 * 24 * time.Hour // that is observed
+	maxCells = len(durationBuckets) + mostKey - leastKey + 2
 )
 
 func nativeBound(key int32) uint64 {

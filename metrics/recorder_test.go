@@ -14,7 +14,7 @@ import (
 func TestRecorderIsAHistogram(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	recorder, histogram := newRecorder(), prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "x", Help: "y", Buckets: durationBuckets, NativeHistogramBucketFactor: 1.1,
+		Name: "x", Help: "y", Buckets: durationBuckets[:], NativeHistogramBucketFactor: 1.1,
 	})
 	took := []time.Duration{
 		2 * time.Microsecond, 50 * time.Microsecond, 50*time.Microsecond + 1, time.Second, time.Second + 1, time.Second - 1,
@@ -27,7 +27,7 @@ func TestRecorderIsAHistogram(t *testing.T) {
 		recorder.observe(d)
 		histogram.Observe(d.Seconds())
 	}
-	got, want := written(t, recorder.metric(histogram.Desc())), written(t, histogram)
+	got, want := written(t, recorder.read().metric(histogram.Desc())), written(t, histogram)
 	require.Equal(t, want.GetSampleCount(), got.GetSampleCount())
 	require.InDelta(t, want.GetSampleSum(), got.GetSampleSum(), 1e-3)
 	require.Equal(t, len(want.GetBucket()), len(got.GetBucket()))
@@ -68,7 +68,7 @@ func TestRecorderOfStrangeDurations(t *testing.T) {
 	for _, took := range []time.Duration{-time.Second, 0, 1, 1 << 62} {
 		recorder.observe(took)
 	}
-	h := written(t, recorder.metric(requestMetric.desc(), "ok"))
+	h := written(t, recorder.read().metric(requestMetric.desc(), "ok"))
 	require.EqualValues(t, 4, h.GetSampleCount())
 	require.Equal(t, map[int]int64{leastKey: 3, mostKey + 1: 1}, native(h))
 	require.InDelta(t, longest.Seconds(), h.GetSampleSum(), 1)

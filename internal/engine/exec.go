@@ -62,7 +62,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	}
 	trips, placed := e.place(c.topology.Load(), r, how)
 	if e.observed != nil {
-		e.observed.attempt, e.observed.groups = 1, len(trips)
+		e.observed.attempt, e.observed.groups = 1, int32(len(trips))
 	}
 	e.send(ctx, trips, how.Sequential)
 	if placed {

@@ -21,27 +21,29 @@ import (
 type observation struct {
 	tracer    *tracer         // nil: nobody is told
 	ctx       context.Context // of the request, as the trace returned it
-	start     redislanes.RequestStart
 	sent      time.Duration
 	began     time.Duration // of the next groups, if it was read already
-	attempt   int
-	groups    int // of the attempt
-	retries   int // commands, in all attempts
-	redirects int
+	attempt   int32
+	groups    int32 // of the attempt
+	retries   int32 // commands, in all attempts
+	redirects int32
 }
 
 // observe tells the trace, which there is, of a request that begins.
 func (t *tracer) observe(ctx context.Context, r *Request) {
-	now := t.now()
-	o := &r.observed
-	*o = observation{tracer: t, sent: now, began: now, start: redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Command: requestName{r}}}
-	o.ctx = t.beginRequest(ctx, o.start)
+	o, now := &r.observed, t.now()
+	o.tracer, o.sent, o.began = t, now, now // all else is empty
+	o.ctx = t.beginRequest(ctx, r.start())
+}
+
+func (r *Request) start() redislanes.RequestStart {
+	return redislanes.RequestStart{Commands: max(r.Len(), len(r.parts)), Dedicated: r.own, Command: requestName{r}}
 }
 
 // ended tells of the request and of its groups that were not told of yet.
 func (o *observation) ended(r *Request) {
 	o.endGroups(r.execution)
-	o.tracer.endRequest(o.ctx, o.start, r.info(o.tracer.now()-o.sent))
+	o.tracer.endRequest(o.ctx, r.start(), r.info(o.tracer.now()-o.sent))
 	*o = observation{} // which holds no context longer than the request lasts
 }
 
@@ -55,11 +57,9 @@ func (t *tracer) endRequest(ctx context.Context, s redislanes.RequestStart, info
 }
 
 // info is what became of the request, which has ended.
-func (r *Request) info(took time.Duration) redislanes.RequestInfo {
-	info := redislanes.RequestInfo{
-		Took: took, Commands: max(r.Len(), len(r.parts)), Trips: r.Trips(), Addr: r.onlyNode(),
-		Retries: r.observed.retries, Redirects: r.observed.redirects,
-	}
+func (r *Request) info(took time.Duration) (info redislanes.RequestInfo) {
+	info.Took, info.Commands, info.Trips, info.Addr = took, max(r.Len(), len(r.parts)), r.Trips(), r.onlyNode()
+	info.Retries, info.Redirects = int(r.observed.retries), int(r.observed.redirects)
 	if info.Outcome = "ok"; r.clean {
 		return info
 	}
@@ -134,15 +134,15 @@ func outcomeOf(reply []byte, err error) (o int, code string) {
 func (o *observation) begin(r *Request, trips []*trip) {
 	now, trace := o.began, o.tracer.trace
 	for _, t := range trips {
-		retried, redirected := 0, 0
+		t.retried, t.redirected = 0, 0
 		for _, i := range t.commands {
 			if r.histories[i].why.redirects() {
-				redirected++
+				t.redirected++
 			} else {
-				retried++
+				t.retried++
 			}
 		}
-		o.retries, o.redirects = o.retries+retried, o.redirects+redirected
+		o.retries, o.redirects = o.retries+t.retried, o.redirects+t.redirected
 		if r.own || trace.BeginGroup == nil && trace.EndGroup == nil {
 			continue
 		}
@@ -150,12 +150,10 @@ func (o *observation) begin(r *Request, trips []*trip) {
 			now = o.tracer.now()
 		}
 		t.Measure(now)
-		t.told, t.of = true, r
-		t.start = redislanes.GroupStart{
-			Pool: t.pool.Info(), Commands: t.Len(), Attempt: o.attempt, Groups: o.groups,
-			Retried: retried, Redirected: redirected, Command: tripName{t},
+		t.of, t.attempt, t.groups = r, o.attempt, o.groups
+		if t.observed = o.ctx; trace.BeginGroup != nil {
+			t.observed = begin(o.tracer, "Trace.BeginGroup", trace.BeginGroup, o.ctx, t.start())
 		}
-		t.observed = begin(o.tracer, "Trace.BeginGroup", trace.BeginGroup, o.ctx, t.start)
 	}
 	o.began = 0 // those that are sent later begin later
 }
@@ -163,9 +161,6 @@ func (o *observation) begin(r *Request, trips []*trip) {
 // endGroups tells of the groups that were begun and not told of yet. All of them are complete or
 // abandoned.
 func (o *observation) endGroups(e *execution) {
-	if o == nil || e == nil {
-		return
-	}
 	for _, t := range e.trips[:e.used] {
 		o.end(t)
 	}
@@ -173,22 +168,28 @@ func (o *observation) endGroups(e *execution) {
 
 // end tells of a group that is complete or abandoned, unless it was told of.
 func (o *observation) end(t *trip) {
-	if o == nil || !t.told {
+	if o == nil || t.of == nil {
 		return
 	}
-	info, ctx := t.info(), t.observed
-	t.told, t.observed = false, nil
-	end(o.tracer, "Trace.EndGroup", o.tracer.trace.EndGroup, ctx, t.start, info)
-	t.of = nil
+	end(o.tracer, "Trace.EndGroup", o.tracer.trace.EndGroup, t.observed, t.start(), t.info())
+	t.of, t.observed = nil, nil
+}
+
+func (t *trip) start() redislanes.GroupStart {
+	return redislanes.GroupStart{
+		Pool: t.pool.Info(), Commands: t.Len(), Attempt: int(t.attempt), Groups: int(t.groups),
+		Retried: int(t.retried), Redirected: int(t.redirected), Command: tripName{t},
+	}
 }
 
 func (t *trip) info() redislanes.GroupInfo {
+	if !t.HasError() && !t.Failed() {
+		return redislanes.GroupInfo{Took: t.Took(), Outcome: "ok"}
+	}
 	var became tally
-	if t.HasError() || t.Failed() {
-		for i := range t.Len() {
-			reply, err := t.Reply(i)
-			became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
-		}
+	for i := range t.Len() {
+		reply, err := t.Reply(i)
+		became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
 	}
 	return redislanes.GroupInfo{Took: t.Took(), Outcome: outcomes[became.worst], Code: became.code, Err: became.err}
 }

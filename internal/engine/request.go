@@ -84,16 +84,15 @@ type trip struct {
 	wire.Batch
 	pool *nodepool.Node
 
+	// For the observation, if somebody is told of the group.
+	of                                   *Request        // nil: nobody is, or its end was told of
+	observed                             context.Context // as the trace returned it
+	attempt, groups, retried, redirected int32           // see redislanes.GroupStart
+
 	replica *node // whose pool it is; nil: a primary's
 
 	judged   bool  // a retry has decided about its commands
 	commands []int // which ones, for a retry
-
-	// For the observation, if somebody is told of the group.
-	told     bool            // of its beginning, and not yet of its end
-	observed context.Context // as the trace returned it
-	of       *Request
-	start    redislanes.GroupStart
 }
 
 // An execution is the trips of one request. It is used again for the next request,
@@ -344,9 +343,8 @@ func (e *execution) trip(p *nodepool.Node, arena []byte) *trip {
 	}
 	t := e.trips[e.used]
 	e.used++
-	t.pool, t.replica = p, nil
+	t.pool, t.of, t.replica = p, nil, nil
 	t.judged, t.commands = false, t.commands[:0]
-	t.told = false
 	t.Reset(e.call, arena)
 	return t
 }

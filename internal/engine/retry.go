@@ -261,7 +261,7 @@ func (x *retry) send(ctx context.Context) {
 	x.now = x.now[:0]
 	x.sent = time.Now()
 	if e.observed != nil {
-		e.observed.attempt, e.observed.groups = e.observed.attempt+1, e.used-first
+		e.observed.attempt, e.observed.groups = e.observed.attempt+1, int32(e.used-first)
 	}
 	e.send(ctx, e.trips[first:e.used], x.how.Sequential)
 }

@@ -28,14 +28,15 @@ type Batch struct {
 	flush bool // the caller got the role of the writer with this batch
 	reads bool // the caller got a claim on the role of the reader
 
-	since time.Duration // from when on it is measured, see Now; 0: it is not
-	took  atomic.Int64  // nanoseconds, once it is complete
-
 	// Waiter is the batch's latest place in a pool's queue. The pool sets and reads it on the goroutine
 	// of the batch's caller. Reset clears it.
 	Waiter any
 
 	start uint64 // where the batch begins in the lane's stream
+
+	handed  int           // how many commands were handed to the socket whole, if some have no reply
+	unknown error         // of these commands, with ErrUnknownOutcome
+	took    time.Duration // once it is complete, if it is measured
 
 	// The fields that are used when replies arrive are on two cache lines. With many callers they have
 	// left the processor's cache by then.
@@ -45,14 +46,13 @@ type Batch struct {
 	answered int // replies that arrived, also after the batch was abandoned
 	buf      []byte
 	replies  []int // for each reply, its end in buf
-	errors   int   // replies that are errors
+	errors   int32 // replies that are errors
 	phase    phase
 	outcome  atomic.Uint32 // endedWell or endedBadly, once the caller may know; else 0
 
 	began   time.Duration // when it was enqueued, see Now; 0 unless it is timed
-	handed  int           // how many commands were handed to the socket whole, if some have no reply
-	unknown error         // of these commands, with ErrUnknownOutcome
-	notSent error         // of the others, with ErrNotSent; nil: all commands have replies
+	since   time.Duration // from when on it is measured, see Now; 0: it is not
+	notSent error         // of the commands that were not handed, with ErrNotSent; nil: all commands have replies
 }
 
 // A phase says what may still happen to a batch.
@@ -88,8 +88,8 @@ func (b *Batch) Measure(since time.Duration) { b.since = max(1, since) }
 // Took returns how long the batch took to be complete, or how long it has taken up
 // to now, if it was abandoned. It must have been [Batch.Measure]d.
 func (b *Batch) Took() time.Duration {
-	if took := b.took.Load(); took > 0 {
-		return time.Duration(took)
+	if b.Complete() {
+		return b.took
 	}
 	return Now() - b.since
 }
@@ -139,7 +139,7 @@ func (b *Batch) ReplySize() int {
 func (b *Batch) Replies() []byte { return b.buf[:b.ReplySize()] }
 
 // Errors returns how many of the replies are errors of the server.
-func (b *Batch) Errors() int { return b.errors }
+func (b *Batch) Errors() int { return int(b.errors) }
 
 // Failed reports whether there are commands without a reply.
 func (b *Batch) Failed() bool { return b.notSent != nil }
@@ -212,7 +212,7 @@ func (b *Batch) Abandon(cause error) {
 // not sent.
 func (b *Batch) Fail(addr string, cause error) {
 	b.fail(addr, cause, 0)
-	b.call.complete(b)
+	b.call.complete(b, Now())
 }
 
 // Refuse ends a batch that is not going to be submitted.

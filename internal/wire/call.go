@@ -144,9 +144,9 @@ func (c *Call) sleep(ctx context.Context, due <-chan time.Time) (fired bool, err
 }
 
 // complete notes the batch's end. The batch may be in use again afterwards.
-func (c *Call) complete(b *Batch) {
+func (c *Call) complete(b *Batch, now time.Duration) {
 	if b.since != 0 {
-		b.took.Store(max(1, int64(Now()-b.since)))
+		b.took = now - b.since
 	}
 	if b.errors == 0 && b.notSent == nil {
 		b.outcome.Store(endedWell)

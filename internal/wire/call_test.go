@@ -19,7 +19,7 @@ func (b *Batch) end(failed bool) {
 		return
 	}
 	b.phase = ended
-	b.call.complete(b)
+	b.call.complete(b, Now())
 }
 
 // TestNextReturnsAtTheFirstFailure: a batch that fails is known while another

@@ -374,7 +374,7 @@ func (l *Lane) settle() {
 		next := b.next
 		b.next = nil
 		l.gauge.InFlight.Add(-1)
-		b.call.complete(b)
+		b.call.complete(b, Now())
 		b = next
 	}
 	l.Events.Closed(l)
@@ -391,8 +391,8 @@ type pace struct {
 // stop notes how long the batch took, which has all its replies. A shorter time than usual is the usual
 // one from now on: the connection can do it. A longer one may be that of one slow command, and changes it
 // by an eighth of the difference.
-func (p *pace) stop(b *Batch) {
-	took := max(1, int64(Now()-b.began))
+func (p *pace) stop(b *Batch, now time.Duration) {
+	took := max(1, int64(now-b.began))
 	if s := p.shortest.Load(); s == 0 || took < s {
 		p.shortest.Store(took)
 	}

@@ -212,6 +212,7 @@ func (l *Lane) tookBulk(b *Batch, n int) error {
 // batches ready.
 func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 	var complete fifo
+	now := Now() // one reading of the clock for all batches of the read
 	l.replyMu.Lock()
 	for len(p) > 0 && err == nil {
 		if l.oldest == nil {
@@ -231,7 +232,7 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 			l.oldest, b.next = b.next, nil
 			b.phase = max(b.phase, ended)
 			if b.began != 0 {
-				l.pace.stop(b)
+				l.pace.stop(b, now)
 			}
 			complete.add(b)
 			batches++
@@ -242,7 +243,7 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 		end = nil
 	}
 	if l.gauge.InFlight.Add(-int32(batches)) == 0 {
-		l.restedAt.Store(int64(Now()))
+		l.restedAt.Store(int64(now))
 	}
 	writes := l.delivered(batches, end)
 	for b := complete.head; b != nil; {
@@ -251,7 +252,7 @@ func (l *Lane) deliver(p []byte, end error) (batches int, err error) {
 		if writes && next == nil {
 			go l.Flush() // has its turn behind those that were woken before, and the last
 		}
-		b.call.complete(b)
+		b.call.complete(b, now)
 		b = next
 	}
 	return batches, err
