@@ -23,7 +23,7 @@ const (
 // mark sets the bounds and the ticks.
 func (s Scale) mark(a *plot.Axis) {
 	if s == Amount {
-		a.Min, a.Tick.Marker = 0, amounts{}
+		a.Min, a.Tick.Marker = 0, numbers{plot.DefaultTicks{}}
 		return
 	}
 	a.Scale = plot.LogScale{}
@@ -32,7 +32,7 @@ func (s Scale) mark(a *plot.Axis) {
 	}
 	if s == Powers {
 		a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(a.Min))), math.Pow(10, math.Ceil(math.Log10(a.Max)))
-		a.Tick.Marker = powers{}
+		a.Tick.Marker = numbers{plot.LogTicks{Prec: -1}}
 		return
 	}
 	a.Min, a.Max, a.Tick.Marker = below(a.Min), above(a.Max), durations{}
@@ -80,26 +80,12 @@ func milliseconds(ms float64) string {
 	return fmt.Sprintf("%.4g µs", ms*1000)
 }
 
-// powers are labelled where they are powers of ten.
-type powers struct{}
+// numbers are ticks whose labels have k and M.
+type numbers struct{ plot.Ticker }
 
 // Ticks is part of plot.Ticker.
-func (powers) Ticks(low, high float64) []plot.Tick {
-	ticks := plot.LogTicks{Prec: -1}.Ticks(low, high)
-	for i, t := range ticks {
-		if t.Label != "" {
-			ticks[i].Label = Number(t.Value)
-		}
-	}
-	return ticks
-}
-
-// amounts are labelled with k and M.
-type amounts struct{}
-
-// Ticks is part of plot.Ticker.
-func (amounts) Ticks(low, high float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(low, high)
+func (n numbers) Ticks(low, high float64) []plot.Tick {
+	ticks := n.Ticker.Ticks(low, high)
 	for i, t := range ticks {
 		if t.Label != "" {
 			ticks[i].Label = Number(t.Value)

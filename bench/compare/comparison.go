@@ -28,8 +28,7 @@ type comparison struct {
 // run measures all runs, or what it can until the context ends or something
 // fails. Whatever it started is stopped when it returns.
 func (c *comparison) run(ctx context.Context) error {
-	c.targets = load.NewTargets()
-	c.targets.Launched = func(what string) { table.Print(c.progress, "starting %s\n", what) }
+	c.targets = load.NewTargets(c.progress)
 	c.report.Machine.Given = c.targets.Given()
 	c.raw.Start(c.file, c.report.Machine)
 	defer func() {

@@ -22,7 +22,7 @@ import (
 func open(t *testing.T, e *redistest.Emulated, file string) *Endpoint {
 	t.Helper()
 	t.Setenv("REDIS_ADDRS", strings.Join(e.Addrs(), ","))
-	targets := NewTargets()
+	targets := NewTargets(t.Output())
 	t.Cleanup(func() { require.NoError(t, targets.Close()) })
 	endpoint, err := targets.Open(t.Context(), loadOf(t, file))
 	require.NoError(t, err)

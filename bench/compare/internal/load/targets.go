@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/internal/network"
+	"github.com/redislanes/redislanes/bench/table"
 )
 
 const launchTimeout = time.Minute
@@ -24,8 +26,7 @@ const launchTimeout = time.Minute
 // Targets are the clusters of a comparison and the networks before them, each
 // started when it is first needed. They are used by one goroutine.
 type Targets struct {
-	// Launched is called, if not nil, when something is about to be started.
-	Launched func(what string)
+	progress io.Writer // is told what is about to be started
 
 	given    []string // addresses of an existing cluster
 	dialer   lanes.Dialer
@@ -43,8 +44,8 @@ type target struct {
 
 // NewTargets returns targets for the existing cluster of the environment variables REDIS_ADDRS,
 // REDIS_USERNAME and REDIS_PASSWORD, or for clusters to be started.
-func NewTargets() *Targets {
-	t := &Targets{clusters: make(map[int]*target), networks: make(map[string]*network.Network)}
+func NewTargets(progress io.Writer) *Targets {
+	t := &Targets{progress: progress, clusters: make(map[int]*target), networks: make(map[string]*network.Network)}
 	if env := os.Getenv("REDIS_ADDRS"); env != "" {
 		t.given = strings.Split(env, ",")
 	}
@@ -71,7 +72,7 @@ func (t *Targets) target(ctx context.Context, primaries int) (*target, error) {
 		if !servers.HaveServer() {
 			return nil, errors.New("no redis-server in the PATH: install it, or name an existing cluster in REDIS_ADDRS")
 		}
-		t.say(fmt.Sprintf("a cluster of %d", primaries))
+		table.Print(t.progress, "starting a cluster of %d\n", primaries)
 		start, cancel := context.WithTimeout(ctx, launchTimeout)
 		defer cancel()
 		launched, err := servers.LaunchCluster(start, servers.Options{
@@ -186,10 +187,4 @@ func (t *Targets) Close() error {
 	}
 	t.networks, t.clusters = nil, nil
 	return errors.Join(errs...)
-}
-
-func (t *Targets) say(what string) {
-	if t.Launched != nil {
-		t.Launched(what)
-	}
 }

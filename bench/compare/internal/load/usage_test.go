@@ -29,7 +29,7 @@ func TestServerUse(t *testing.T) {
 func TestUsage(t *testing.T) {
 	servers.RequireServer(t)
 	t.Setenv("REDIS_ADDRS", "")
-	targets := NewTargets()
+	targets := NewTargets(t.Output())
 	t.Cleanup(func() { require.NoError(t, targets.Close()) })
 	for primaries, scenario := range map[int]string{1: "fixed_key", 3: "mixed_10keys"} {
 		e, err := targets.Open(t.Context(), loadOf(t, fmt.Sprintf(

@@ -10,7 +10,7 @@ import (
 )
 
 // Markdown returns a table for a page: one that WriteTable prints, which are figures,
-// limits, sizes, errors, resources and connections, or "ratios" and the names of figures,
+// limits, sizes, resources and connections, or "ratios" and the names of figures,
 // of all endpoints or "of" those with certain words in their names, or "only" and columns
 // of the figures.
 func (r *Report) Markdown(name string) (string, error) {
@@ -25,19 +25,12 @@ func (r *Report) Markdown(name string) (string, error) {
 }
 
 func (r *Report) tableOf(name string) (*table.Table, error) {
-	switch name {
-	case "figures":
-		return r.figures(), nil
-	case "limits":
-		return r.limitTable(), nil
-	case "sizes":
-		return r.sizeTable(), nil
-	case "errors":
-		return r.errorTable(), nil
-	case "resources":
-		return r.resourceTable(), nil
-	case "connections":
-		return r.connectionTable(), nil
+	for known, t := range map[string]func() *table.Table{
+		"figures": r.figures, "limits": r.limitTable, "sizes": r.sizeTable, "resources": r.resourceTable, "connections": r.connectionTable,
+	} {
+		if known == name {
+			return t(), nil
+		}
 	}
 	if names, ok := strings.CutPrefix(name, "ratios "); ok {
 		return r.ratios(names)
@@ -73,7 +66,7 @@ func only(t *table.Table, asked string) (*table.Table, error) {
 	short.Head = pick(t.Head)
 	for _, row := range t.Rows {
 		texts := strings.Join(row[:t.Text], " ")
-		if !slices.ContainsFunc(strings.Fields(words), func(word string) bool { return !strings.Contains(texts, word) }) {
+		if hasAll(texts, strings.Fields(words)) {
 			short.Add(pick(row)...)
 		}
 	}
