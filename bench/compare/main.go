@@ -121,6 +121,9 @@ func (o options) draw(r *report.Report, w io.Writer) error {
 	if o.plots == "" {
 		return nil
 	}
+	if err := os.MkdirAll(o.plots, 0o755); err != nil {
+		return fmt.Errorf("-plots: %w", err)
+	}
 	for _, f := range plot.All(r) {
 		svg, err := f.SVG()
 		if err == nil {

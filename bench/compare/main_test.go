@@ -45,7 +45,7 @@ func run(t *testing.T, args ...string) (r result) {
 	folder := t.TempDir()
 	var out, errors bytes.Buffer
 	lines := filepath.Join(folder, "out.jsonl.gz")
-	if args = append(args, "-plots", folder); slices.Contains(args, "-f") {
+	if args = append(args, "-plots", filepath.Join(folder, "plots")); slices.Contains(args, "-f") {
 		args = append(args, "-raw", lines)
 	}
 	r.status = command(t.Context(), args, &out, &errors)
@@ -54,7 +54,7 @@ func run(t *testing.T, args ...string) (r result) {
 		r.report, err = raw.Read(lines)
 		require.NoError(t, err)
 	}
-	plots, err := filepath.Glob(filepath.Join(folder, "*.svg"))
+	plots, err := filepath.Glob(filepath.Join(folder, "plots", "*.svg"))
 	require.NoError(t, err)
 	for _, name := range plots {
 		r.plots = append(r.plots, filepath.Base(name))
