@@ -31,7 +31,7 @@
 // not the latency of one.
 //
 // BenchmarkPoolSize is mixed_10keys by the size of the pool over a round trip of 5 ms,
-// BenchmarkLanes by strategy over 1 ms, BenchmarkObserved with and without metrics.
+// BenchmarkLanes by strategy over 1 ms. BenchmarkObserved is what metrics cost.
 // BenchmarkStages is where the time of one caller's request goes, BenchmarkConnections what an
 // idle connection costs, here and in the server.
 //

@@ -118,6 +118,7 @@ func measure(b *testing.B, client *cluster.Client, callers []func(context.Contex
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
+	b.ResetTimer()
 	r, err := closed.Count(b.Context(), callers, b.N)
 	if err != nil {
 		b.Fatal(err)
