@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"testing"
 	"time"
 
@@ -18,10 +17,6 @@ import (
 func swept(t *testing.T, c client, step int) (sums cutTurn) {
 	t.Helper()
 	e := redistest.StartEmulated(t, 1)
-	proxy := redistest.StartProxy(t, e.Addrs()[0])
-	through := target{addrs: e.Addrs(), dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
-	}}
 	conn, err := radix.Dial(t.Context(), "tcp", e.Addrs()[0])
 	require.NoError(t, err)
 	defer conn.Close()
@@ -29,8 +24,8 @@ func swept(t *testing.T, c client, step int) (sums cutTurn) {
 		return n, conn.Do(ctx, radix.Cmd(&n, "INCRBY", key, "0"))
 	}
 	for _, d := range []redistest.Direction{redistest.ToServer, redistest.ToClient} {
-		s := &sweep{proxy: proxy, direction: d, step: step, turn: cutTurn{Client: c.name, Callers: 1, Direction: d.String()}}
-		require.NoError(t, s.run(t.Context(), c, through))
+		s := &sweep{direction: d, step: step, turn: cutTurn{Client: c.name, Callers: 1, Direction: d.String()}}
+		require.NoError(t, s.run(t.Context(), c, target{addrs: e.Addrs()}))
 		require.NoError(t, s.count(t.Context(), value))
 		require.Equal(t, s.turn.Commands, s.turn.Done+s.turn.Failed)
 		require.Positive(t, s.turn.Cuts)
