@@ -69,7 +69,7 @@ func (d *delivery) prepare(l *Limiter) {
 		x = word{}
 	}
 	if of.rule.Algorithm == TokenBucket {
-		d.draw = bucket.Draw{Key: name, Rule: of.bucket, Cost: d.n, Mode: d.mode(), From: h.from, Now: l.now()}
+		d.draw = bucket.Draw{Key: name, Rule: of.bucket, Cost: d.n, Mode: d.mode(), From: h.from, Now: l.clock()}
 		return
 	}
 	bound, n := of.rule.Quota, d.n
@@ -85,14 +85,6 @@ func (d *delivery) prepare(l *Limiter) {
 		Key: name, Before: before, N: n, Bound: bound, Window: w, TTL: of.ttl(w, l.cfg.Budget),
 		Known: !x.at.IsZero() && !x.doubt, Used: x.used, UsedBefore: x.before,
 	}
-}
-
-// now returns what stands in for the time of servers.
-func (l *Limiter) now() string {
-	if l.clock == nil {
-		return ""
-	}
-	return l.clock()
 }
 
 // mode returns what the bucket's script is to do. Hits of a lease are used later.

@@ -69,7 +69,7 @@ type Limiter struct {
 	scripted sync.Pool                // of *pipeline.Pipeline
 	shown    sync.Pool                // of *[]Request, for the observer
 	budgets  deadline.Contexts
-	clock    func() string // of token buckets, in tests; nil: the server's
+	clock    func() string // of token buckets: "" for that of the server, another one in tests
 	servers  serverTime
 
 	inside  gate.Gate       // calls, and deliveries that no call waits for
@@ -119,6 +119,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 			return nil, err
 		}
 	}
+	l.clock = func() string { return "" }
 	l.calls.New = func() any { return &call{batch: batch{limiter: l}} }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	l.shown.New = func() any { return new([]Request) }

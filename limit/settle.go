@@ -84,7 +84,7 @@ func (p *part) prepare(l *Limiter) {
 	name, _ := of.names(number, p.key)
 	once := marker(of.prefix, name)
 	if of.rule.Algorithm == TokenBucket {
-		draw := bucket.Draw{Key: name, Rule: of.bucket, Cost: max(p.diff, -p.diff), Mode: bucket.Charge, Once: once, Now: l.now()}
+		draw := bucket.Draw{Key: name, Rule: of.bucket, Cost: max(p.diff, -p.diff), Mode: bucket.Charge, Once: once, Now: l.clock()}
 		if p.diff < 0 {
 			draw.Mode, draw.From = p.back, of.bucket.After(p.began, p.counted+p.diff)
 		}

@@ -79,7 +79,7 @@ func (b *bench) taken(t *testing.T, of *Limit, key string, now time.Time) int64 
 		require.NoError(t, err)
 		return n
 	}
-	d := bucket.Draw{Key: name, Rule: of.bucket, Cost: 1, Mode: bucket.Look, Now: b.now()}
+	d := bucket.Draw{Key: name, Rule: of.bucket, Cost: 1, Mode: bucket.Look, Now: b.clock()}
 	d.Append(p)
 	_ = p.Do(context.Background())
 	d.Read()
