@@ -332,10 +332,7 @@ func goRedisReading(c *redis.ClusterClient) request {
 }
 
 func radixName(size int, parallel bool) string {
-	if parallel {
-		return fmt.Sprintf("radix-%d-parallel", size)
-	}
-	return fmt.Sprintf("radix-%d-sequential", size)
+	return fmt.Sprintf("radix-%d-%s", size, map[bool]string{true: "parallel", false: "sequential"}[parallel])
 }
 
 // radixClient is radix as rate limiters use it: its Cluster performs a pipeline

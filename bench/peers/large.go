@@ -42,8 +42,6 @@ type trial struct {
 
 const besideCallers = 2
 
-func (t trial) String() string { return fmt.Sprintf("%d callers, %s", t.callers, t.what()) }
-
 // what is the name of the load in raw files.
 func (t trial) what() string {
 	if t.beside == nil {
@@ -71,7 +69,7 @@ func (p *peers) measureLarge(ctx context.Context) error {
 			for _, c := range p.settings.clients {
 				t, err := p.try(ctx, c, trial, round)
 				if err != nil {
-					return fmt.Errorf("%s: %s: %w", c.name, trial, err)
+					return fmt.Errorf("%s: %s: %w", c.name, trial.what(), err)
 				}
 				if t.Requests == 0 {
 					continue
@@ -109,7 +107,7 @@ func (p *peers) try(ctx context.Context, c client, t trial, round int) (done tur
 	if opened.reading == nil || strings.HasPrefix(c.name, counters) {
 		return done, nil
 	}
-	fmt.Fprintf(os.Stderr, "%s: %s\n", t, c.name)
+	fmt.Fprintf(os.Stderr, "%d callers, %s: %s\n", t.callers, t.what(), c.name)
 	measured, of := newLoad(t.scenario, t.callers, opened), cell{p.overTLS, t.callers, t.what(), c.name}
 	during, stop := context.WithCancel(ctx)
 	defer stop()

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
 	"github.com/redislanes/redislanes/bench/internal/keys"
+	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
 // A load is callers in a closed loop.
@@ -44,4 +47,59 @@ func (l *load) run(ctx context.Context, during time.Duration) (turn, error) {
 		Keys: l.scenario.keys(), Requests: r.Requests, Took: r.Took, CPU: r.CPU, Mallocs: r.Mallocs, Allocated: r.Allocated,
 		Reads: calls.reads, Writes: calls.writes, P50: r.At(50), P99: r.At(99), P999: r.At(99.9),
 	}, err
+}
+
+// ioCalls are system calls that read or write, of the whole process. They are
+// the kernel's own count, which costs the measured clients nothing. Waiting
+// (epoll, futex) is not among them.
+type ioCalls struct{ reads, writes int64 }
+
+// countCalls returns those of this process so far; zero where the kernel does
+// not tell.
+func countCalls() (c ioCalls) {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return ioCalls{}
+	}
+	var ignored int64
+	_, _ = fmt.Sscanf(string(text), "rchar: %d\nwchar: %d\nsyscr: %d\nsyscw: %d", &ignored, &ignored, &c.reads, &c.writes)
+	return c
+}
+
+func (c ioCalls) minus(d ioCalls) ioCalls { return ioCalls{c.reads - d.reads, c.writes - d.writes} }
+
+// turn measures one client once.
+func (p *peers) turn(ctx context.Context, l *load, of cell, round int) (t turn, err error) {
+	busy, _ := usage.Machine(ctx)
+	cpu := usage.CPU()
+	before, err := p.ask(ctx)
+	if err != nil {
+		return t, err
+	}
+	if t, err = l.run(ctx, p.during); err != nil {
+		return t, err
+	}
+	after, err := p.ask(ctx)
+	busyAfter, _ := usage.Machine(ctx)
+	t.TLS, t.Callers, t.Scenario, t.Client, t.Round = of.tls, of.callers, of.scenario, of.client, round
+	t.Executed, t.Servers = after.IncrBys-before.IncrBys, after.CPU-before.CPU
+	t.Others = max(0, busyAfter-busy-(usage.CPU()-cpu)-t.Servers)
+	return t, err
+}
+
+// ask returns what the servers have done so far, the CPU time of primaries and replicas and the
+// commands of primaries.
+func (p *peers) ask(ctx context.Context) (all usage.Server, err error) {
+	for i, node := range p.servers.Nodes() {
+		var info string
+		if err := node.Do(ctx, &info, "INFO", "everything"); err != nil {
+			return all, err
+		}
+		one, _ := usage.ParseInfo(info)
+		all.CPU += one.CPU
+		if i < p.primaries {
+			all.IncrBys += one.IncrBys
+		}
+	}
+	return all, nil
 }

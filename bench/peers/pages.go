@@ -53,9 +53,9 @@ func tableOf(t pages.Table) (string, error) {
 		goals, reached := r.goals()
 		text = goals.String() + "\n" + reached
 	case t.Name == "rows":
-		return rowsOf(t.Files)
+		text, err = rowsOf(t.Files)
 	case t.Name == "radix":
-		return radixTable(t.Files)
+		text, err = radixTable(t.Files)
 	case t.Name == "parts":
 		text = r.partTable().String()
 	case t.Name == "leases":
@@ -69,10 +69,10 @@ func tableOf(t pages.Table) (string, error) {
 	default:
 		return "", errors.New("want one of source, callers N, goals, reached, rows, radix, parts, leases, cuts, and WHO to others, FIGURE")
 	}
-	if text == "" {
-		return "", errors.New("the raw files have nothing for it")
+	if err == nil && text == "" {
+		err = errors.New("the raw files have nothing for it")
 	}
-	return text, nil
+	return text, err
 }
 
 // picture draws throughput or leases.

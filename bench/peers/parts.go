@@ -39,9 +39,6 @@ var partNames = []string{writing, reading, polling, scheduling, encrypting, allo
 
 // measureParts profiles one client after the other.
 func (p *peers) measureParts(ctx context.Context) error {
-	if err := p.settle(ctx); err != nil {
-		return err
-	}
 	for _, callers := range p.settings.callers {
 		for _, s := range p.settings.scenarios {
 			for _, c := range p.settings.clients {

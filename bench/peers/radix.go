@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -30,9 +29,6 @@ func radixTable(files []string) (string, error) {
 		for _, r := range records {
 			r.addRadix(t, s.name)
 		}
-	}
-	if len(t.Rows) == 0 {
-		return "", errors.New("the raw files have nothing for it")
 	}
 	return t.String(), nil
 }

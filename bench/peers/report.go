@@ -142,10 +142,10 @@ func (r *record) ratioText(of goal, besidePipeline, tls bool) string {
 }
 
 func plural(n int, of string) string {
-	if n == 1 {
-		return fmt.Sprint(n, " ", of)
+	if n != 1 {
+		of += "s"
 	}
-	return fmt.Sprint(n, " ", of, "s")
+	return fmt.Sprint(n, " ", of)
 }
 
 // disturbed warns of turns in which other processes used much of the processors.

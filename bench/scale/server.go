@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
+
+	"github.com/redislanes/redislanes/bench/internal/child"
 )
 
 // A nullCluster is servers that own all slots and do nothing: INCRBY and EXPIRE are
@@ -227,4 +230,22 @@ func (c *nullCluster) nodes(myself int) string {
 		fmt.Fprintf(&text, "%s 127.0.0.1:%d@%d slave %s 0 0 %d connected\n", replicaID(i), replicaPort, replicaPort, c.ids[i], i+1)
 	}
 	return text.String()
+}
+
+// nullServers are servers in a process of their own. Its task is how many, its answer where they are.
+var nullServers = child.NewRole("servers without work", func(primaries int) ([]string, error) {
+	c, err := startNull(primaries)
+	if err != nil {
+		return nil, err
+	}
+	return c.addrs(), nil
+})
+
+// withServers calls f with the addresses of servers in a process of their own.
+func withServers(ctx context.Context, primaries int, f func(addrs []string) error) error {
+	process, addrs, err := nullServers.Start(ctx, primaries)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(addrs), process.Close())
 }
