@@ -25,7 +25,7 @@ func TestHistory(t *testing.T) {
 		calls.Begin("k", "INCR").End(true, 8)
 		calls.Begin("k", "INCR")
 
-		never := fmt.Sprint(math.MaxInt64)
+		never := fmt.Sprint(int64(math.MaxInt64))
 		known := "0 [INCR] 1 [1] 3\n1 [INCR] 2 [] " + never + "\n0 [INCR] 4 [7] 6\n"
 		rejected := make(map[string]bool)
 		without := func(reply string) func([]*Call) bool {
