@@ -18,10 +18,6 @@ import (
 	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
-// lost are commits that the repository does not have, of files that are to be measured again.
-// The list only shrinks.
-var lost = []string{"c25cfea7b945"}
-
 // Rewrite makes the program's tables and pictures in the pages of the folder again, and prints
 // which pages changed and how old their raw files are. It refuses a file whose commit is not
 // behind the present one.
@@ -102,13 +98,9 @@ func Dated(tables pages.Make) pages.Make {
 	}
 }
 
-// Behind says how far a commit is behind the present one. It is an error if it is no ancestor,
-// unless it is known to be lost.
+// Behind says how far a commit is behind the present one. It is an error if it is no ancestor.
 func Behind(commit string) (string, error) {
 	if err := exec.Command("git", "merge-base", "--is-ancestor", commit, "HEAD").Run(); err != nil {
-		if slices.Contains(lost, commit) {
-			return "a commit that is lost: measure again", nil
-		}
 		return "?", fmt.Errorf("commit %s is no ancestor of the present one: measure again", commit)
 	}
 	count, err := exec.Command("git", "rev-list", "--count", commit+"..HEAD").Output()
