@@ -25,7 +25,7 @@
 // connected before the clock starts. A request that fails, or has a reply that
 // cannot be, fails the benchmark.
 //
-// Besides Go's own columns there are req/s, p50-ns and p99-ns, in whole microseconds,
+// Benchmarks add the columns req/s, p50-ns and p99-ns, in whole microseconds,
 // and, on Unix, cpu-ns/req: user and system time of this process. Requests a second on a
 // shared machine are noisy; compare CPU. With 100 callers ns/op is the time between answers,
 // not the latency of one.

@@ -12,9 +12,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// A recorder is a histogram of durations that many callers add to. An observation is two additions, in memory that
-// few others write at the same moment. What else is counted with it adds to the same memory. It has the buckets of a prometheus.Histogram with durationBuckets and a
-// NativeHistogramBucketFactor of 1.1. Durations below a microsecond, and above 17 minutes, share a native bucket.
+// A recorder is a histogram of durations, and three counters, that many callers add to. An observation is two
+// additions, in memory that few others write at the same moment. The buckets are those of a prometheus.Histogram with
+// durationBuckets and a NativeHistogramBucketFactor of 1.1. Durations below a microsecond, and above 17 minutes, share a
+// native bucket.
 type recorder struct {
 	parts []part
 }

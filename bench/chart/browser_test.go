@@ -18,7 +18,7 @@ import (
 
 // measuring is a script that writes down what the browser has made of the pictures.
 const measuring = `<script>addEventListener("load", () => {
-	const room = 3 // of a text's box, above and below its letters
+	const room = 3 // pixels of a text's box that its letters leave empty
 	const overlap = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - room && b.top < a.bottom - room
 	const seen = [...document.querySelectorAll("figure")].map(f => {
 		const svg = f.querySelector("svg"), r = svg.getBoundingClientRect()

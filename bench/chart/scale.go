@@ -80,7 +80,7 @@ func milliseconds(ms float64) string {
 	return fmt.Sprintf("%.4g µs", ms*1000)
 }
 
-// numbers are ticks whose labels have k and M.
+// numbers are ticks with short labels: 20k, 3M.
 type numbers struct{ plot.Ticker }
 
 // Ticks is part of plot.Ticker.

@@ -107,9 +107,8 @@ func (s *sweep) run(ctx context.Context, c client, t target) error {
 	return fmt.Errorf("requests of %d callers were still cut behind %d bytes", s.turn.Callers, cutsAtMost)
 }
 
-// cut cuts once, and reports whether anything was cut: a cut may come behind all that travels. Its client is new: one whose
-// connections have been cut before waits longer and longer before it dials the next. It has a proxy
-// of its own, because some take seconds to close.
+// cut cuts the connection once. It reports false if all bytes had passed before. Each cut has a new client, because a client
+// that was cut often waits longer before it dials again, and a new proxy, because some clients take seconds to close.
 func (s *sweep) cut(ctx context.Context, c client, t target, at int) (cut bool, err error) {
 	proxy, err := redistest.LaunchProxy(t.addrs[0])
 	if err != nil {

@@ -23,8 +23,8 @@ func (c *Calls) History(check func(history []*Call) bool) error {
 }
 
 // Operation returns the call of a history as a porcupine.Operation has it, in the order of its fields. Calls of one client
-// do not overlap. The numbers call and end order the begins and ends of all calls, also those of one moment. The outcome
-// of a call that did not end with ok is unknown: output is nil and end is [math.MaxInt64].
+// do not overlap. The numbers call and end order the begins and ends of all calls, also those of one moment. A call that
+// did not end with ok has the output nil and the end [math.MaxInt64]: it may have run or not.
 func (c *Call) Operation() (client int, input []any, call int64, output []any, end int64) {
 	return c.client, c.command, c.first, c.reply, c.last
 }

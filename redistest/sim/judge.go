@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Calls remembers the calls of a program, each of which counts one hit or pushes one id, and judges them when all have
-// ended. A judgement names the key, the call, and the faults of Trouble or Replay in force during the call, or else the
+// Calls remembers the calls of a program, and judges them when all have ended. Each call counts one hit or pushes one
+// id. A judgement names the key, the call, and the faults of Trouble or Replay in force during the call, or else the
 // last one before it. Methods are safe for concurrent use.
 type Calls struct {
 	c      *Cluster

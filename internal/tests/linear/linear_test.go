@@ -20,7 +20,7 @@ import (
 )
 
 // counterModel is a counter. The input of an increment is the amount, and the
-// output the new total. One whose outcome is unknown has no output: it may have
+// output the new total. An increment of unknown outcome has no output: it may have
 // any total. It may also not have run at all, which is the same as running after
 // all others, so its history has no end.
 //
