@@ -9,8 +9,8 @@ import (
 )
 
 // A count is what this process knows of one key of a limit: the server's last word in this window, the
-// hits that wait for the next one, and the lease. Hits on a key travel one delivery at a time, so that
-// what came in meanwhile travels as one command.
+// hits that wait for the next one, and the lease. Few hits on a key travel alone. Others wait, and travel as one
+// command; near the limit all do, one delivery after the other.
 type count struct {
 	limit *Limit
 	key   string
@@ -27,7 +27,9 @@ type count struct {
 	denied  denial
 	resets  int // how often the key was reset: what a server said before says nothing
 	waiting []*hit
-	asked   time.Time // when the delivery left that is under way; zero: none is
+	asked   time.Time // when the last delivery left
+	travels int32     // deliveries that are under way
+	carried bool      // a goroutine sends what waits
 	late    bool      // a look is under way for callers that have left
 	watched bool      // a timer looks at the lease
 	waiters *queue    // of Wait

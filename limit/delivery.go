@@ -28,6 +28,8 @@ type delivery struct {
 	told   []*batch // of the hits that are decided
 	one    [1]*hit
 	only   [1]*batch
+
+	carried bool // by the goroutine that sends what waits
 }
 
 // deliver sends deliveries in one pipeline, and again what is not decided by the replies.
@@ -139,7 +141,8 @@ func (d *delivery) said() (applied bool, x word, err error) {
 }
 
 // heard tells the hits what the server has said. Hits that fit only without the others wait for the next
-// delivery. It reports whether that should begin: hits wait, or callers that travelled together have more.
+// delivery. It reports whether that should begin: hits wait, or callers that travelled together have more. If
+// another goroutine carries the hits of this count, it will do that.
 func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	c := d.count
 	applied, x, err := d.said()
@@ -181,14 +184,16 @@ func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	}
 	c.waiting = append(again, c.waiting...)
 	l.lookLate(c, w, err)
-	goesOn = len(c.waiting) > 0 || len(d.hits) > 1
-	if c.asked = (time.Time{}); goesOn {
+	if d.carried || !c.carried {
+		goesOn = len(c.waiting) > 0 || len(d.hits) > mostAlone
+		c.carried = goesOn
+	}
+	if goesOn {
 		c.asked = time.Now()
+	} else {
+		c.travels--
 	}
 	c.mu.Unlock()
-	for _, b := range d.told {
-		b.Ended() // after which its hits may be used again
-	}
 	return goesOn
 }
 
@@ -248,58 +253,75 @@ func (h *hit) giveHelpBack() {
 	h.tokens = lease.Stretch{}
 }
 
-// goOn begins the next deliveries of counts, those to each node by themselves.
+// hear tells the hits of all deliveries, and has next go on with the counts that have more. That begins just before
+// the last caller is told: Go runs what became ready last first, so that all callers run before it, and their next hits
+// travel with it. This is a matter of speed only.
+func (l *Limiter) hear(all []delivery, more []*count, next func([]*count)) {
+	for i := range all {
+		if d := &all[i]; l.heard(d) {
+			more = append(more, d.count)
+		}
+	}
+	var last *batch
+	for i := range all {
+		for _, b := range all[i].told {
+			if last != nil {
+				last.Ended() // after which its hits may be used again
+			}
+			last = b
+		}
+	}
+	next(more)
+	if last != nil {
+		last.Ended()
+	}
+}
+
+// goOn begins to send the hits that wait on the counts, those of each node by themselves.
 func (l *Limiter) goOn(counts []*count) {
+	if len(counts) == 0 {
+		return
+	}
 	for some := range byNode(l, counts, func(c **count) *count { return *c }) {
 		l.inside.Stay()
 		go l.next(some)
 	}
 }
 
-// next sends the hits that wait on the counts, while there are any: those of all counts in one pipeline. The caller is
-// inside.
+// next sends the hits that wait on the counts in one pipeline, and goes on while there are any. The caller is inside.
 func (l *Limiter) next(counts []*count) {
-	defer l.inside.Leave()
+	turns.Gather(func() (n int) {
+		for _, c := range counts {
+			n += c.waits()
+		}
+		return n
+	})
 	c := l.calls.Get().(*call) // for its memory
 	defer l.done(c)
 	c.led = slices.Grow(c.led, len(counts))[:len(counts)]
-	all := c.led
-	for {
-		turns.Gather(func() (n int) {
-			for _, c := range counts {
-				n += c.waits()
-			}
-			return n
-		})
-		n, by := 0, time.Time{}
-		for _, c := range counts {
-			d := &all[n]
-			*d = delivery{hits: d.hits[:0], told: d.told[:0]}
-			if until := c.together(d); !until.IsZero() {
-				n++
-				if until.After(by) {
-					by = until
-				}
+	n, by := 0, time.Time{}
+	for _, of := range counts {
+		d := &c.led[n]
+		*d = delivery{carried: true, hits: d.hits[:0], told: d.told[:0]}
+		if until := of.together(d); !until.IsZero() {
+			n++
+			if until.After(by) {
+				by = until
 			}
 		}
-		if n == 0 {
-			return
-		}
+	}
+	if n > 0 {
 		ctx := l.budgets.Begin(l.life, by)
-		l.deliver(ctx, all[:n])
+		l.deliver(ctx, c.led[:n])
 		l.budgets.End(ctx)
-		counts = l.heardAll(all[:n], counts[:0])
 	}
-}
-
-// heardAll tells the hits of all deliveries. It adds to goOn the counts whose next delivery should begin.
-func (l *Limiter) heardAll(all []delivery, goOn []*count) []*count {
-	for i := range all {
-		if d := &all[i]; l.heard(d) {
-			goOn = append(goOn, d.count)
+	l.hear(c.led[:n], counts[:0], func(more []*count) {
+		if len(more) > 0 {
+			go l.next(more)
+		} else {
+			l.inside.Leave()
 		}
-	}
-	return goOn
+	})
 }
 
 // waits returns how many hits wait.
@@ -341,7 +363,8 @@ func (c *count) together(d *delivery) (by time.Time) {
 		return true
 	})
 	if c.asked = d.asked; len(d.hits) == 0 {
-		c.asked = time.Time{}
+		c.carried = false
+		c.travels--
 	}
 	return by
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redislanes/redislanes/internal/turns"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit/internal/bucket"
+	"github.com/redislanes/redislanes/limit/internal/counter"
 	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/limit/internal/window"
 )
@@ -102,9 +103,7 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 	}
 	if len(b.led) > 0 {
 		l.deliver(ctx, b.led)
-		if on := l.heardAll(b.led, nil); len(on) > 0 {
-			l.goOn(on)
-		}
+		l.hear(b.led, nil, l.goOn)
 	}
 	if err := b.Wait(ctx); err != nil {
 		b.leave(err, last)
@@ -124,17 +123,32 @@ func (b *batch) leave(cause error, last bool) {
 	}
 }
 
-// join has the hit wait for its turn. It reports whether that is now: nobody waits for a delivery that has been
-// under way for turns.LateAfter, since it may be on a silent connection.
+// mostAlone is how many deliveries of a key that is far from its limit are under way at once, each with the hits of
+// one caller. More hits wait, and travel together.
+const mostAlone = 4
+
+// join has the hit wait for its turn. It reports whether that is now: no delivery of its key is under way, or it may
+// travel alone. Nobody waits if none has left for turns.LateAfter: those under way may be on a silent connection, and
+// a goroutine that carries hits, too.
 func (c *count) join(h *hit, now time.Time) (leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.asked.IsZero() && now.Sub(c.asked) < turns.LateAfter {
+	late := now.Sub(c.asked) >= turns.LateAfter
+	alone := c.travels < mostAlone && !c.carried && len(c.waiting) == 0 && c.far(h, now)
+	if c.travels > 0 && !alone && !late {
 		c.waiting = append(c.waiting, h)
 		return false
 	}
-	c.asked, h.state = now, travels
+	c.travels++
+	c.asked, c.carried, h.state = now, c.carried && !late, travels
 	return true
+}
+
+// far reports whether the hit is so small a part of what is free that it need not wait to hear of others. Of a refill
+// it does: what is left cannot be told before. The count is locked.
+func (c *count) far(h *hit, now time.Time) bool {
+	return h.kind == kindTake && !c.lease.Asked() && !c.word.at.IsZero() && c.number == c.limit.number(h.window) &&
+		h.cost <= c.limit.room(&c.word, h.window, now)/(mostAlone*counter.Far)
 }
 
 // leave ends a hit whose caller leaves. It reports false if the hit had ended already.

@@ -1,4 +1,4 @@
-// Package turns is for hits of several callers that travel together, one delivery of a key at a time. Both
+// Package turns is for hits of several callers on one key that travel together. Both
 // pipeline.Counters and package limit use it.
 package turns
 

@@ -53,15 +53,15 @@ const (
 	mend        // EXPIRE
 )
 
-// far is the part of the room that hits may be for INCRBY: one in far.
-const far = 16
+// Far is the part of the room that hits may be for INCRBY: one in Far.
+const Far = 16
 
 // room returns how many hits fit by the last word.
 func (t *Take) room() int64 { return t.Bound - t.Used - t.share() }
 
 func (t *Take) share() int64 { return t.Window.Share(t.UsedBefore) }
 
-func (t *Take) far() bool { return t.n <= t.room()/far }
+func (t *Take) far() bool { return t.n <= t.room()/Far }
 
 // try asks for the hits by a step, if they fit by the last word. Otherwise they are denied.
 func (t *Take) try(next step) {

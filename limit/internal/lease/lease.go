@@ -132,6 +132,9 @@ func (l *Lease) Failed() {
 	l.asked, l.pause = no, l.last+max(rest, l.length()/8)
 }
 
+// Asked reports whether a refill is asked for.
+func (l *Lease) Asked() bool { return l.asked != no }
+
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
