@@ -71,7 +71,7 @@ func (c ioCalls) minus(d ioCalls) ioCalls { return ioCalls{c.reads - d.reads, c.
 // turn measures one client once.
 func (p *peers) turn(ctx context.Context, l *load, of cell, round int) (t turn, err error) {
 	busy, _ := usage.Machine(ctx)
-	cpu := usage.CPU()
+	cpu := p.cpu(ctx)
 	before, err := p.ask(ctx)
 	if err != nil {
 		return t, err
@@ -83,8 +83,16 @@ func (p *peers) turn(ctx context.Context, l *load, of cell, round int) (t turn, 
 	busyAfter, _ := usage.Machine(ctx)
 	t.TLS, t.Callers, t.Scenario, t.Client, t.Round = of.tls, of.callers, of.scenario, of.client, round
 	t.Executed, t.Servers = after.IncrBys-before.IncrBys, after.CPU-before.CPU
-	t.Others = max(0, busyAfter-busy-(usage.CPU()-cpu)-t.Servers)
+	t.Others = max(0, busyAfter-busy-(p.cpu(ctx)-cpu)-t.Servers)
 	return t, err
+}
+
+// cpu returns what the clients and the network have used so far.
+func (p *peers) cpu(ctx context.Context) (used time.Duration) {
+	if p.network != nil {
+		used = usage.Of(ctx, p.network.ID())
+	}
+	return used + usage.CPU()
 }
 
 // ask returns what the servers have done so far, the CPU time of primaries and replicas and the

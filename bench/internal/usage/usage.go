@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/process"
 )
 
 // Machine returns how long the processors have worked since the start of the system, for
@@ -18,6 +19,16 @@ func Machine(ctx context.Context) (busy, all time.Duration) {
 	t := times[0]
 	busy = seconds(t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal)
 	return busy, busy + seconds(t.Idle+t.Iowait) // not less than busy by a rounding
+}
+
+// Of returns the CPU time that a process has used so far; 0 where the system does not tell.
+func Of(ctx context.Context, id int) time.Duration {
+	p := process.Process{Pid: int32(id)}
+	t, err := p.TimesWithContext(ctx)
+	if err != nil {
+		return 0
+	}
+	return seconds(t.User + t.System)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

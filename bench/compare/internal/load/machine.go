@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/shirou/gopsutil/v4/process"
-
 	"github.com/redislanes/redislanes/bench/internal/usage"
 )
 
@@ -27,7 +25,7 @@ func (u *MachineUse) add(other MachineUse) {
 func (e *Endpoint) machineUse(ctx context.Context) (u MachineUse) {
 	u.Busy, u.All = usage.Machine(ctx)
 	if e.network != nil {
-		u.Network = cpuOf(ctx, e.network.ID())
+		u.Network = usage.Of(ctx, e.network.ID())
 	}
 	return u
 }
@@ -35,14 +33,4 @@ func (e *Endpoint) machineUse(ctx context.Context) (u MachineUse) {
 // since returns what was used after another moment.
 func (u MachineUse) since(before MachineUse) MachineUse {
 	return MachineUse{max(0, u.Busy-before.Busy), max(0, u.All-before.All), max(0, u.Network-before.Network)}
-}
-
-// cpuOf returns what a process has used so far; 0 where the system does not tell.
-func cpuOf(ctx context.Context, id int) time.Duration {
-	p := process.Process{Pid: int32(id)}
-	t, err := p.TimesWithContext(ctx)
-	if err != nil {
-		return 0
-	}
-	return time.Duration((t.User + t.System) * float64(time.Second))
 }
