@@ -72,20 +72,10 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 			phases := e.Measure(ctx)
 			to.Endpoints[j].Add(phases)
 			c.raw.Turn(r.Name, s.Name, phases)
-			if err := rest(ctx, s.Load.CoolDown.Duration); err != nil {
-				return err
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 		}
 	}
 	return nil
-}
-
-// rest waits between two turns, so that one does not meet what the one before has
-// left behind.
-func rest(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }

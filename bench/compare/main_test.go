@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -142,7 +140,7 @@ func TestMisuse(t *testing.T) {
 		"flag":         {misused, []string{"-nonsense"}, "-nonsense"},
 		"both files":   {misused, []string{"-f", "settings/quick.yaml", "-from", "raw.jsonl"}, "want a file of settings"},
 		"no raw file":  {failed, []string{"-from", "no-such-file"}, "open no-such-file"},
-		"not raw":      {failed, []string{"-from", "settings/quick.yaml"}, "settings/quick.yaml: line 1: "},
+		"not raw":      {failed, []string{"-from", "settings/quick.yaml"}, "settings/quick.yaml: has no hash in its last line: it is no raw file"},
 		"-plots":       {failed, []string{"-f", "settings/quick.yaml", "-plots", filepath.Join(file, "out")}, "compare: mkdir "},
 		"-raw":         {failed, []string{"-f", "settings/quick.yaml", "-raw", filepath.Join(file, "raw.jsonl")}, "compare: -raw: "},
 		"primaries":    {misused, []string{"-f", "settings/primaries.yaml"}, "settings/primaries.yaml varies primaries"},
@@ -168,16 +166,6 @@ func TestUnreachable(t *testing.T) {
 	require.Equal(t, failed, r.status)
 	require.Contains(t, r.out, "ended early: run ")
 	require.Contains(t, r.report.Failure, addr)
-}
-
-// TestRest waits as long as it is told, and ends with its context.
-func TestRest(t *testing.T) {
-	began := time.Now()
-	require.NoError(t, rest(t.Context(), 5*time.Millisecond))
-	require.GreaterOrEqual(t, time.Since(began), 5*time.Millisecond)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, rest(ended, time.Hour), context.Canceled)
 }
 
 func write(t *testing.T, text string) string {

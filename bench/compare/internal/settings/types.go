@@ -40,7 +40,6 @@ type Load struct {
 	Steps          []Step // instead of Callers and Duration
 	Duration       Span
 	WarmUp         Span `yaml:"warm_up"`
-	CoolDown       Span `yaml:"cool_down"` // after each turn, without load
 	Rounds         int
 	Rate           float64 // requests a second of an open loop; 0: a closed loop
 	Timeout        Span    // of each request; 0: none
@@ -112,7 +111,7 @@ func (l *Load) ClientButSize() string {
 
 // Took returns how long one turn takes at least.
 func (l *Load) Took() time.Duration {
-	sum := l.WarmUp.Duration + l.CoolDown.Duration
+	sum := l.WarmUp.Duration
 	for _, p := range l.Phases() {
 		sum += p.For.Duration
 	}
