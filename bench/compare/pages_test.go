@@ -1,9 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -19,14 +19,19 @@ func TestPagesNoticeAnotherFigure(t *testing.T) {
 	const file = "raw/pool-factor.jsonl"
 	whole, err := rawfile.Bytes(filepath.Join("..", file+".gz"))
 	require.NoError(t, err)
-	lines := strings.SplitAfter(string(whole), "\n")
-	text := []byte(strings.Join(lines[:3], "") + strings.Join(lines[len(lines)-2:], "")) // the start, two turns, the end
-	edited := regexp.MustCompile(`"Requests":`).ReplaceAllString(string(text), "${0}1")
-	require.NotEqual(t, string(text), edited)
+	lines := strings.Split(string(whole), "\n")
+	some := append(lines[:3:3], lines[len(lines)-3]) // the start, two turns, the end
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "raw"), 0o755))
-	raw := filepath.Join(folder, file)
-	require.NoError(t, os.WriteFile(raw, text, 0o644))
+	write := func(lines ...string) {
+		w, err := rawfile.Create(filepath.Join(folder, file))
+		require.NoError(t, err)
+		for _, l := range lines {
+			require.NoError(t, w.Write(json.RawMessage(l)))
+		}
+		require.NoError(t, w.Close())
+	}
+	write(some...)
 	page := filepath.Join(folder, "page.md")
 	require.NoError(t, os.WriteFile(page, []byte("<!-- made by compare of "+file+": figures -->\n<!-- end -->\n"), 0o644))
 
@@ -36,13 +41,14 @@ func TestPagesNoticeAnotherFigure(t *testing.T) {
 	changed, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.NoError(t, err)
 	require.Empty(t, changed)
-	require.NoError(t, os.WriteFile(raw, []byte(edited), 0o644))
+	edited := strings.ReplaceAll(some[1], `"Requests":`, `"Requests":1`)
+	require.NotEqual(t, some[1], edited)
+	write(some[0], edited, some[2], some[3])
 	changed, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.NoError(t, err)
 	require.Equal(t, []string{page}, changed)
 
-	cut := string(text[:strings.LastIndex(strings.TrimSpace(string(text)), "\n")])
-	require.NoError(t, os.WriteFile(raw, []byte(cut), 0o644))
+	write(some[:3]...)
 	_, err = pages.Rewrite(folder, "compare", true, make(reports).table)
 	require.ErrorContains(t, err, "did not end")
 }

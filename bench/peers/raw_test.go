@@ -1,7 +1,7 @@
 package main
 
 import (
-	"os"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,16 +61,17 @@ func TestRawFilesMakeTheReport(t *testing.T) {
 func TestRawFilesThatAreNoneAreRefused(t *testing.T) {
 	_, err := readRaw([]string{writtenRaw(t, "cut", false, false)})
 	require.ErrorContains(t, err, "has no last line")
-	write := func(text string) string {
-		name := filepath.Join(t.TempDir(), "raw")
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		return name
-	}
 	for text, want := range map[string]string{
 		`{}`:          "line 2: is of no kind",
 		`{"turn":{}}`: "line 2: a turn without a request",
 	} {
-		_, err := readRaw([]string{write(`{"start":{"format":1}}` + "\n" + text + "\n")})
+		name := filepath.Join(t.TempDir(), "raw")
+		w, err := rawfile.Create(name)
+		require.NoError(t, err)
+		require.NoError(t, w.Write(json.RawMessage(`{"start":{"format":1}}`)))
+		require.NoError(t, w.Write(json.RawMessage(text)))
+		require.NoError(t, w.Close())
+		_, err = readRaw([]string{name})
 		require.ErrorContains(t, err, want, text)
 	}
 }

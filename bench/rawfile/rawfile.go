@@ -123,18 +123,17 @@ func with(name string, read func(io.Reader) error) error {
 	return nil
 }
 
-// Sealed reports whether the last line has the hash of all lines before it. It is an error if
-// the hash is another one.
-func Sealed(text []byte) (bool, error) {
+// Unseal returns what a file holds without the last line. It is an error if that has not the hash of all lines before it.
+func Unseal(text []byte) ([]byte, error) {
 	at := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
 	var last seal
 	if json.Unmarshal(text[at:], &last) != nil || last.SHA256 == "" {
-		return false, nil
+		return nil, errors.New("has no hash in its last line: it is no raw file, or the measurement did not end; measure again")
 	}
 	if sum := sha256.Sum256(text[:at]); hex.EncodeToString(sum[:]) != last.SHA256 {
-		return false, errors.New("was edited: its last line has the hash of another text")
+		return nil, errors.New("was edited: its last line has the hash of another text")
 	}
-	return true, nil
+	return text[:at], nil
 }
 
 // A frame is what the lines of all programs have.
@@ -150,9 +149,9 @@ func Read[Line any](name string, each func(Line) error) error {
 	if err != nil {
 		return err
 	}
-	sealed, err := Sealed(text)
+	text, err = Unseal(text)
 	if err == nil {
-		err = decode(text, sealed, each)
+		err = decode(text, each)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -160,13 +159,9 @@ func Read[Line any](name string, each func(Line) error) error {
 	return nil
 }
 
-func decode[Line any](text []byte, sealed bool, each func(Line) error) error {
-	all := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
-	if sealed {
-		all = all[:len(all)-1]
-	}
+func decode[Line any](text []byte, each func(Line) error) error {
 	ended := false
-	for i, encoded := range all {
+	for i, encoded := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
 		var f frame
 		var l Line
 		err := errors.Join(json.Unmarshal(encoded, &f), json.Unmarshal(encoded, &l))

@@ -2,6 +2,7 @@ package rawfile
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -51,9 +52,6 @@ func TestAnEditedFileIsRefused(t *testing.T) {
 
 		text, err := Bytes(name)
 		require.NoError(t, err)
-		sealed, err := Sealed(text)
-		require.True(t, sealed)
-		require.NoError(t, err)
 		for _, edited := range []string{"", `{"row":3}` + "\n", `{"row":1}` + "\n" + `{"row":1}` + "\n"} {
 			plain := filepath.Join(t.TempDir(), "edited.jsonl")
 			require.NoError(t, os.WriteFile(plain, bytes.Replace(text, []byte(`{"row":1}`+"\n"), []byte(edited), 1), 0o600))
@@ -64,19 +62,32 @@ func TestAnEditedFileIsRefused(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	const start = `{"start":{"format":1}}` + "\n"
-	for text, want := range map[string]string{
-		"":                              "line 1: ",
-		start + `{"row":1}` + "\n":      "has no last line: the measurement did not end",
-		`{"row":1}` + "\n":              "line 1: want one line of the start",
-		start + start:                   "line 2: want one line of the start",
-		`{"start":{"format":9}}` + "\n": "line 1: has format 9: want 1",
-		start + `{"row":1}` + "\n{\"ro": "line 3: ",
+	const start = `{"start":{"format":1}}`
+	for _, c := range []struct {
+		want  string
+		lines []string
+	}{
+		{"line 1: ", nil},
+		{"has no last line: the measurement did not end", []string{start, `{"row":1}`}},
+		{"line 1: want one line of the start", []string{`{"row":1}`}},
+		{"line 2: want one line of the start", []string{start, start}},
+		{"line 1: has format 9: want 1", []string{`{"start":{"format":9}}`}},
+		{"line 2: ", []string{start, `{"row":"one"}`}},
 	} {
 		name := filepath.Join(t.TempDir(), "a.jsonl")
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		_, err := rows(name)
-		require.ErrorContains(t, err, "a.jsonl: "+want, text)
+		w, err := Create(name)
+		require.NoError(t, err)
+		for _, l := range c.lines {
+			require.NoError(t, w.Write(json.RawMessage(l)))
+		}
+		require.NoError(t, w.Close())
+		_, err = rows(name)
+		require.ErrorContains(t, err, "a.jsonl: "+c.want)
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(name, text[:len(text)-5], 0o600))
+		_, err = rows(name)
+		require.ErrorContains(t, err, "a.jsonl: has no hash in its last line")
 	}
 	_, err := Create(filepath.Join(t.TempDir(), "none", "a.jsonl"))
 	require.ErrorContains(t, err, "-raw: ")

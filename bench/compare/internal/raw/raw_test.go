@@ -2,7 +2,7 @@ package raw
 
 import (
 	"bytes"
-	"os"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // measured writes a report and the lines of it.
@@ -78,8 +79,13 @@ func TestMistakes(t *testing.T) {
 		`line 2: the run "mixed_10keys" has no endpoint "x"`: first + `{"turn": {"run": "mixed_10keys", "endpoint": "x"}}` + "\n" + last,
 	} {
 		name := filepath.Join(t.TempDir(), "test.jsonl")
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		_, err := Read(name)
+		w, err := rawfile.Create(name)
+		require.NoError(t, err)
+		for l := range strings.Lines(text) {
+			require.NoError(t, w.Write(json.RawMessage(l)))
+		}
+		require.NoError(t, w.Close())
+		_, err = Read(name)
 		require.ErrorContains(t, err, "test.jsonl: "+want)
 	}
 }
