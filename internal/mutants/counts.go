@@ -36,7 +36,7 @@ var counts = []promise{
 	}},
 	{"31: hits that do not fit are not counted", []mutant{
 		{fault: "INCRBY counts near the limit", at: "limit/internal/counter.Take.far",
-			by: instead("t.room()/far", "t.room()"), test: "./limit/internal/counter TestScenes"},
+			by: instead("t.room()/Far", "t.room()"), test: "./limit/internal/counter TestScenes"},
 	}},
 	{"32: several limits are counted together or not at all", []mutant{
 		{fault: "what another limit denies stays counted", at: "limit.Limiter.allowed",
