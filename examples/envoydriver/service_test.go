@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,7 +80,8 @@ func TestFixedWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := connect(t, start(t))
-			require.NotZero(t, client.NumActiveConns())
+			// The dial is told of by another goroutine than the one that uses the connection.
+			require.Eventually(t, func() bool { return client.NumActiveConns() > 0 }, time.Minute, time.Millisecond)
 			keys := redistest.KeysInSlots(10, "window")
 			for n := uint64(1); n <= 7; n++ {
 				totals, err := hit(client, keys, 1)
