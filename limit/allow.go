@@ -20,8 +20,8 @@ import (
 //
 //   - none, if leases decide about all requests (see [Rule.NoLease]), if the near cache denies one,
 //     or if one costs more than its limit;
-//   - one, for most other calls. Hits on a key of which four commands are under way, or one near its limit, wait
-//     for one of them, and travel together after it;
+//   - one, for most other calls. Hits wait for a command of their key that is under way if there are four, or
+//     if the key is near its limit. Those that wait travel together after it;
 //   - two, for the first hit of this process on a key that others have counted, and for a call of several
 //     limits if an eighth or less of one is left: that one is asked after the others.
 //

@@ -29,7 +29,7 @@ type delivery struct {
 	one    [1]*hit
 	only   [1]*batch
 
-	carried bool // by the goroutine that sends what waits
+	carried bool // by a goroutine that sends what waits
 }
 
 // deliver sends deliveries in one pipeline, and again what is not decided by the replies.
@@ -141,8 +141,8 @@ func (d *delivery) said() (applied bool, x word, err error) {
 }
 
 // heard tells the hits what the server has said. Hits that fit only without the others wait for the next
-// delivery. It reports whether that should begin: hits wait, or callers that travelled together have more. If
-// another goroutine carries the hits of this count, it will do that.
+// delivery. It reports whether that should begin: hits wait, or callers that travelled together have more. Of a
+// count with a goroutine that sends what waits, only that goroutine begins it.
 func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	c := d.count
 	applied, x, err := d.said()
@@ -253,10 +253,10 @@ func (h *hit) giveHelpBack() {
 	h.tokens = lease.Stretch{}
 }
 
-// hear tells the hits of all deliveries, and has next go on with the counts that have more. That begins just before
+// heardAll tells the hits of all deliveries, and has next go on with the counts that have more. That begins just before
 // the last caller is told: Go runs what became ready last first, so that all callers run before it, and their next hits
 // travel with it. This is a matter of speed only.
-func (l *Limiter) hear(all []delivery, more []*count, next func([]*count)) {
+func (l *Limiter) heardAll(all []delivery, more []*count, next func([]*count)) {
 	for i := range all {
 		if d := &all[i]; l.heard(d) {
 			more = append(more, d.count)
@@ -315,7 +315,7 @@ func (l *Limiter) next(counts []*count) {
 		l.deliver(ctx, c.led[:n])
 		l.budgets.End(ctx)
 	}
-	l.hear(c.led[:n], counts[:0], func(more []*count) {
+	l.heardAll(c.led[:n], counts[:0], func(more []*count) {
 		if len(more) > 0 {
 			go l.next(more)
 		} else {

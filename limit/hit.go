@@ -103,7 +103,7 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 	}
 	if len(b.led) > 0 {
 		l.deliver(ctx, b.led)
-		l.hear(b.led, nil, l.goOn)
+		l.heardAll(b.led, nil, l.goOn)
 	}
 	if err := b.Wait(ctx); err != nil {
 		b.leave(err, last)
@@ -144,8 +144,8 @@ func (c *count) join(h *hit, now time.Time) (leads bool) {
 	return true
 }
 
-// far reports whether the hit is so small a part of what is free that it need not wait to hear of others. Of a refill
-// it does: what is left cannot be told before. The count is locked.
+// far reports whether the key is so far from its limit that the hit may travel beside others. It may not beside a
+// refill: until that has been heard of, nobody can say how many hits are left. The count is locked.
 func (c *count) far(h *hit, now time.Time) bool {
 	return h.kind == kindTake && !c.lease.Asked() && !c.word.at.IsZero() && c.number == c.limit.number(h.window) &&
 		h.cost <= c.limit.room(&c.word, h.window, now)/(mostAlone*counter.Far)

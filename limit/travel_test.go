@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/turns"
 )
 
 // TestHitsTravel: hits of a few callers at once take one trip if their key is far from its limit. Near the limit one
@@ -49,5 +51,20 @@ func TestHitsTravel(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestLateDelivery: a hit leads if none has left for a while, also beside a goroutine that carries hits. That one no
+// longer counts: the reply to the hit that leads has those that wait travel.
+func TestLateDelivery(t *testing.T) {
+	asked := time.Now()
+	for _, carried := range []bool{false, true} {
+		c := &count{travels: 1, carried: carried, asked: asked}
+		require.False(t, c.join(&hit{}, asked.Add(turns.LateAfter-1)))
+		require.Equal(t, carried, c.carried)
+		require.True(t, c.join(&hit{}, asked.Add(turns.LateAfter)))
+		require.False(t, c.carried)
+		require.EqualValues(t, 2, c.travels)
+		require.Len(t, c.waiting, 1)
 	}
 }
