@@ -17,22 +17,22 @@ type count struct {
 	hash  uint64
 	used  bool // lately; its shard's lock guards it
 
-	// What a leased decision reads comes first, side by side: it costs few cache misses then.
+	// What most decisions read comes first, side by side: they cost few cache misses then.
 	mu      sync.Mutex
-	number  int64       // of the window; the rest is about it
-	name    string      // the key in Redis
-	lease   lease.Lease // the hits that the limiter has reserved in this window
+	number  int64  // of the window; the rest is about it
+	name    string // the key in Redis
 	word    word
+	asked   time.Time   // when the last delivery left
+	travels int32       // deliveries that are under way
+	carried bool        // a goroutine sends what waits
+	late    bool        // a look is under way for callers that have left
+	watched bool        // a timer looks at the lease
+	lease   lease.Lease // the hits that the limiter has reserved in this window
+	waiting []*hit
+	resets  int    // how often the key was reset: what a server said before says nothing
 	before  string // of a sliding window, the key in Redis of the window before
 	denied  denial
-	resets  int // how often the key was reset: what a server said before says nothing
-	waiting []*hit
-	asked   time.Time // when the last delivery left
-	travels int32     // deliveries that are under way
-	carried bool      // a goroutine sends what waits
-	late    bool      // a look is under way for callers that have left
-	watched bool      // a timer looks at the lease
-	waiters *queue    // of Wait
+	waiters *queue // of Wait
 }
 
 // A word is what a server has said about a key.
