@@ -98,12 +98,12 @@ func (l *Limiter) lent(r *Request, now time.Time, result *Result) (n *count) {
 		return nil
 	}
 	n = l.counts.of(of, r.Key)
-	w, cost, refills := of.windowAt(l.servers.at(now)), max(r.Cost, 1), false
+	w, at, cost, refills := of.windowAt(l.servers.at(now)), l.age(now), max(r.Cost, 1), false
 	n.mu.Lock()
-	if n.roll(w, now.Sub(l.counts.epoch)) && n.lease.Left() >= cost {
+	if n.is(of, r.Key) && n.roll(w, at) && n.lease.Left() >= cost {
 		result.Quota = of.rule.Quota
 		var taken lease.Stretch
-		refills = n.lend(l, w, now, cost, &taken, &result.Decision)
+		refills = n.lend(l, w, at, cost, &taken, &result.Decision)
 		result.warn(&of.rule)
 	}
 	n.mu.Unlock()

@@ -16,17 +16,18 @@ type call struct {
 	batch
 	asks   []ask
 	each   []Decision
-	one    [1]Decision // each, if the call has one request
-	known  *count      // of the first request; nil: it was not looked up
-	parts  []part      // of a Reservation
-	denied bool        // by a limit that is not in the shadow
-	now    time.Time
+	one    [1]Decision      // each, if the call has one request
+	known  *count           // of the first request; nil: it was not looked up
+	parts  []part           // of a Reservation
+	denied bool             // by a limit that is not in the shadow
+	now    time.Duration    // as Limiter.age
 	costs  map[*count]int64 // by key, if the call has many requests
 }
 
 // An ask is a request of a call.
 type ask struct {
 	limit   *Limit
+	key     string
 	count   *count
 	window  window.Window
 	cost    int64
@@ -45,7 +46,7 @@ const none = -1
 
 // begin looks at the requests. It reports false if one is a mistake.
 func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool) {
-	c.now, c.denied, c.hits, right = now, false, c.hits[:0], true
+	c.now, c.denied, c.hits, right = l.age(now), false, c.hits[:0], true
 	c.asks = slices.Grow(c.asks, len(requests))[:len(requests)] // all zero
 	for i := range requests {
 		r, a, d := &requests[i], &c.asks[i], &c.each[i]
@@ -56,9 +57,9 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) (right bool)
 			d.mistake, c.denied, right = true, true, false // it must be seen
 			continue
 		}
-		a.limit, a.cost, a.kind, a.lends, a.window = of, r.cost(), r.kind(), c.lends(of), of.windowAt(l.servers.at(now))
+		a.limit, a.key, a.cost, a.kind, a.lends, a.window = of, r.Key, r.cost(), r.kind(), c.lends(of), of.windowAt(l.servers.at(now))
 		d.Quota = of.rule.Quota
-		c.look(l, i, r.Key)
+		c.look(l, i)
 	}
 	return right
 }
@@ -70,12 +71,12 @@ func (c *call) lends(of *Limit) bool {
 
 // look finds the count of a request, and denies it if it can never be allowed, or if the server has said
 // lately that it does not fit.
-func (c *call) look(l *Limiter, i int, key string) {
+func (c *call) look(l *Limiter, i int) {
 	a, d, n := &c.asks[i], &c.each[i], c.known
 	if c.known = nil; n == nil {
-		n = l.counts.of(a.limit, key)
+		n = l.counts.of(a.limit, a.key)
 	}
-	n = n.lock(a.window, c.now.Sub(l.counts.epoch))
+	n = n.lock(a.limit, a.key, a.window, c.now)
 	a.count, a.upTo = n, a.cost
 	if a.kind == kindTake {
 		a.upTo = c.upTo(i)
@@ -86,7 +87,7 @@ func (c *call) look(l *Limiter, i int, key string) {
 		switch {
 		case a.upTo > a.limit.rule.burst():
 			d.RetryAfter = Never
-		case c.now.Sub(n.word.at) < l.cfg.nearTime() && free < a.upTo:
+		case c.now-n.word.at < l.cfg.nearTime() && free < a.upTo:
 			n.denies(a, &n.word, c.now, d)
 			d.Near = true
 		}

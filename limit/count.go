@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -13,21 +14,21 @@ import (
 // command; near the limit all do, one delivery after the other.
 type count struct {
 	limit *Limit
-	key   string
 	hash  uint64
+	long  int  // bytes of the key
 	used  bool // lately; its shard's lock guards it
 
 	// What most decisions read comes first, side by side: they cost few cache misses then.
 	mu      sync.Mutex
 	number  int64  // of the window; the rest is about it
-	name    string // the key in Redis
+	name    string // the key in Redis, which ends with the user's; before the first window that alone
 	word    word
-	asked   time.Time   // when the last delivery left
-	travels int32       // deliveries that are under way
-	carried bool        // a goroutine sends what waits
-	late    bool        // a look is under way for callers that have left
-	watched bool        // a timer looks at the lease
-	lease   lease.Lease // the hits that the limiter has reserved in this window
+	asked   time.Duration // when the last delivery left
+	travels int32         // deliveries that are under way
+	carried bool          // a goroutine sends what waits
+	late    bool          // a look is under way for callers that have left
+	watched bool          // a timer looks at the lease
+	lease   lease.Lease   // the hits that the limiter has reserved in this window
 	waiting []*hit
 	resets  int    // how often the key was reset: what a server said before says nothing
 	before  string // of a sliding window, the key in Redis of the window before
@@ -35,9 +36,19 @@ type count struct {
 	waiters *queue // of Wait
 }
 
+func newCount(limit *Limit, key string, hash uint64) *count {
+	return &count{limit: limit, hash: hash, long: len(key), name: key, number: math.MinInt64}
+}
+
+// key returns the user's key. The count is locked.
+func (c *count) key() string { return c.name[len(c.name)-c.long:] }
+
+// is reports whether the count is about the limit's key. It is locked.
+func (c *count) is(limit *Limit, key string) bool { return c.limit == limit && c.key() == key }
+
 // A word is what a server has said about a key.
 type word struct {
-	at     time.Time     // when it was asked; zero: nothing is known
+	at     time.Duration // when it was asked; 0: nothing is known
 	used   int64         // hits in the window
 	before int64         // hits in the window before
 	full   time.Duration // from then on until the bucket is full
@@ -45,12 +56,12 @@ type word struct {
 }
 
 // room returns how many hits fit, by a word about the window. If nothing is known about the key, the whole limit does.
-func (l *Limit) room(x *word, w window.Window, now time.Time) int64 {
+func (l *Limit) room(x *word, w window.Window, now time.Duration) int64 {
 	switch {
-	case x.at.IsZero():
+	case x.at == 0:
 		return l.rule.burst()
 	case l.rule.Algorithm == TokenBucket:
-		return l.bucket.Remaining(x.full - now.Sub(x.at))
+		return l.bucket.Remaining(x.full - (now - x.at))
 	case l.rule.Algorithm == SlidingWindow:
 		return l.rule.Quota - plus(x.used, w.Share(x.before))
 	}
@@ -58,12 +69,12 @@ func (l *Limit) room(x *word, w window.Window, now time.Time) int64 {
 }
 
 // retry returns when a hit of the cost may be allowed that a word denies.
-func (l *Limit) retry(x *word, w window.Window, now time.Time, cost int64) time.Duration {
+func (l *Limit) retry(x *word, w window.Window, now time.Duration, cost int64) time.Duration {
 	switch {
 	case cost > l.rule.burst():
 		return Never
 	case l.rule.Algorithm == TokenBucket:
-		return max(1, l.bucket.RetryAfter(x.full-now.Sub(x.at), cost))
+		return max(1, l.bucket.RetryAfter(x.full-(now-x.at), cost))
 	case l.rule.Algorithm == FixedWindow:
 		return w.Left()
 	}
@@ -74,10 +85,10 @@ func (l *Limit) retry(x *word, w window.Window, now time.Time, cost int64) time.
 }
 
 // reset returns when no hit that a word knows of counts any more.
-func (l *Limit) reset(x *word, w window.Window, now time.Time) time.Duration {
+func (l *Limit) reset(x *word, w window.Window, now time.Duration) time.Duration {
 	switch l.rule.Algorithm {
 	case TokenBucket:
-		return max(0, x.full-now.Sub(x.at))
+		return max(0, x.full-(now-x.at))
 	case SlidingWindow:
 		return w.Left() + w.Length
 	}
@@ -87,9 +98,9 @@ func (l *Limit) reset(x *word, w window.Window, now time.Time) time.Duration {
 // roll begins the window, if it is a later one, and reports whether the count is about it. The count is locked.
 func (c *count) roll(w window.Window, now time.Duration) (ok bool) {
 	number := c.limit.number(w)
-	if number > c.number || c.name == "" {
+	if number > c.number {
 		c.number, c.word, c.denied = number, word{}, denial{}
-		c.name, c.before = c.limit.names(number, c.key)
+		c.name, c.before = c.limit.names(number, c.key())
 		c.lease.Next()
 	}
 	c.lease.Expire(now)
@@ -103,14 +114,14 @@ func (c *count) free(room int64) int64 {
 
 // A denial is when a key was denied first, and what the server said then.
 type denial struct {
-	at         time.Time
+	at         time.Duration
 	used, room int64
 }
 
 // retryAfter returns when a hit of the cost may be allowed that is denied. If a lease of another process may have what
 // is missing, that may come back sooner than a window ends, but no later than idleLong after no lease was granted any
 // more: the key had too few hits left, or no more were counted. The count is locked.
-func (c *count) retryAfter(x *word, w window.Window, now time.Time, cost int64) time.Duration {
+func (c *count) retryAfter(x *word, w window.Window, now time.Duration, cost int64) time.Duration {
 	of := c.limit
 	t, room := of.retry(x, w, now, cost), max(0, of.room(x, w, x.at))
 	if t == Never || !of.leases || cost-room > of.rule.burst()/lease.Share {
@@ -118,12 +129,12 @@ func (c *count) retryAfter(x *word, w window.Window, now time.Time, cost int64) 
 	}
 	again := c.denied.room >= lease.Smallest && x.used > c.denied.used
 	if of.rule.Algorithm == TokenBucket {
-		again = now.Sub(c.denied.at) > of.bucket.Flow(lease.Smallest)+idleLong
+		again = now-c.denied.at > of.bucket.Flow(lease.Smallest)+idleLong
 	}
-	if again || c.denied.at.IsZero() {
+	if again || c.denied.at == 0 {
 		c.denied = denial{now, x.used, room}
 	}
-	if back := idleLong - now.Sub(c.denied.at); back > 0 {
+	if back := idleLong - (now - c.denied.at); back > 0 {
 		t = min(t, back)
 	}
 	return t

@@ -10,7 +10,6 @@ import (
 
 // counts is what a limiter knows of the keys that were used last.
 type counts struct {
-	epoch   time.Time // of the times of leases
 	seed    maphash.Seed
 	evicted func(*count)
 	shards  [nearShards]shard
@@ -30,33 +29,30 @@ type shard struct {
 }
 
 func newCounts(keys int, evicted func(*count)) *counts {
-	s := &counts{epoch: time.Now(), seed: maphash.MakeSeed(), evicted: evicted}
+	s := &counts{seed: maphash.MakeSeed(), evicted: evicted}
 	for i := range s.shards {
 		s.shards[i] = shard{known: make(map[uint64]*count), most: max(1, keys/nearShards)}
 	}
 	return s
 }
 
-// of returns the count of the limit's key. The memory has a bound: one with a long key is not remembered, nor one
-// with the hash of another.
+// of returns the count of the limit's key, or of another key with the same hash: [count.is] tells. The memory has a
+// bound: one with a long key is not remembered.
 func (s *counts) of(limit *Limit, key string) *count {
 	if len(key) > longKey {
-		return &count{limit: limit, key: key}
+		return newCount(limit, key, 0)
 	}
 	hash := maphash.String(s.seed, key) ^ limit.salt
 	of := &s.shards[hash>>32%nearShards]
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	c := of.known[hash]
-	switch {
-	case c == nil:
-		c = &count{limit: limit, key: key, hash: hash}
+	if c == nil {
+		c = newCount(limit, key, hash)
 		if out := of.add(c); out != nil {
 			s.evicted(out)
 		}
-	case c.limit != limit || c.key != key:
-		return &count{limit: limit, key: key}
-	case !c.used:
+	} else if !c.used {
 		c.used = true
 	}
 	return c
@@ -94,15 +90,15 @@ func (s *counts) all(match func(*count) bool) (all []*count) {
 	return all
 }
 
-// lock locks the count for a call in the window. It returns another one if the call has begun in an earlier window
-// than others, or the clock was set back.
-func (c *count) lock(w window.Window, now time.Duration) *count {
+// lock locks the count for a call on the limit's key in the window. It returns another one, that is not remembered, if
+// the count is about another key, or if the call has begun in an earlier window than others, or the clock was set back.
+func (c *count) lock(limit *Limit, key string, w window.Window, now time.Duration) *count {
 	c.mu.Lock()
-	if c.roll(w, now) {
+	if c.is(limit, key) && c.roll(w, now) {
 		return c
 	}
 	c.mu.Unlock()
-	c = &count{limit: c.limit, key: c.key}
+	c = newCount(limit, key, 0)
 	c.mu.Lock()
 	c.roll(w, 0)
 	return c

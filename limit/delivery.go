@@ -21,7 +21,7 @@ type delivery struct {
 	n      int64 // of all hits
 	number int64
 	resets int
-	asked  time.Time
+	asked  time.Duration
 	more   bool // there is more to ask
 	take   counter.Take
 	draw   bucket.Draw
@@ -67,7 +67,7 @@ func (d *delivery) prepare(l *Limiter) {
 	name, before, x := c.name, c.before, c.word
 	d.number, d.resets, d.more = of.number(w), c.resets, true
 	if d.number != c.number { // others have begun the next window
-		name, before = of.names(d.number, c.key)
+		name, before = of.names(d.number, c.key())
 		x = word{}
 	}
 	if of.rule.Algorithm == TokenBucket {
@@ -85,7 +85,7 @@ func (d *delivery) prepare(l *Limiter) {
 	}
 	d.take = counter.Take{
 		Key: name, Before: before, N: n, Bound: bound, Window: w, TTL: of.ttl(w, l.cfg.Budget),
-		Known: !x.at.IsZero() && !x.doubt, Used: x.used, UsedBefore: x.before,
+		Known: x.at != 0 && !x.doubt, Used: x.used, UsedBefore: x.before,
 	}
 }
 
@@ -148,9 +148,9 @@ func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	applied, x, err := d.said()
 	c.mu.Lock()
 	if c.limit.rule.Algorithm == TokenBucket {
-		c.lease.Expire(time.Since(l.counts.epoch))
+		c.lease.Expire(l.age(time.Now()))
 	}
-	if d.number == c.number && d.resets == c.resets && !x.at.Before(c.word.at) {
+	if d.number == c.number && d.resets == c.resets && x.at >= c.word.at {
 		if err == nil {
 			c.word = x
 			d.deny(&x)
@@ -189,7 +189,7 @@ func (l *Limiter) heard(d *delivery) (goesOn bool) {
 		c.carried = goesOn
 	}
 	if goesOn {
-		c.asked = time.Now()
+		c.asked = l.age(time.Now())
 	} else {
 		c.travels--
 	}
@@ -299,11 +299,11 @@ func (l *Limiter) next(counts []*count) {
 	c := l.calls.Get().(*call) // for its memory
 	defer l.done(c)
 	c.led = slices.Grow(c.led, len(counts))[:len(counts)]
-	n, by := 0, time.Time{}
+	n, by, now := 0, time.Time{}, l.age(time.Now())
 	for _, of := range counts {
 		d := &c.led[n]
 		*d = delivery{carried: true, hits: d.hits[:0], told: d.told[:0]}
-		if until := of.together(d); !until.IsZero() {
+		if until := of.together(d, now); !until.IsZero() {
 			n++
 			if until.After(by) {
 				by = until
@@ -333,10 +333,10 @@ func (c *count) waits() int {
 
 // together takes hits that wait and can travel as one: of one kind and one window, and as many as fit by the
 // server's last word, or the first one. by is the latest of their deadlines; zero if no hit waits.
-func (c *count) together(d *delivery) (by time.Time) {
+func (c *count) together(d *delivery, now time.Duration) (by time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.count, d.asked = c, time.Now()
+	d.count, d.asked = c, now
 	var sum int64
 	c.waiting = slices.DeleteFunc(c.waiting, func(h *hit) bool {
 		if h.state == left {

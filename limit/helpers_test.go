@@ -91,10 +91,16 @@ func (l *Limiter) set(t *testing.T, of *Limit, key string, n int64) {
 
 // left returns how many hits of the key the limiter has leased.
 func (l *Limiter) left(of *Limit, key string) int64 {
-	c := l.counts.of(of, key)
-	c.mu.Lock()
+	c := l.known(of, key)
 	defer c.mu.Unlock()
 	return c.lease.Left()
+}
+
+// known returns what the limiter knows of the key, locked. No other key of the test may have its hash.
+func (l *Limiter) known(of *Limit, key string) *count {
+	c := l.counts.of(of, key)
+	c.mu.Lock()
+	return c
 }
 
 // leases returns how many keys have hits that are leased.

@@ -76,7 +76,7 @@ type batch struct {
 // ask has the servers decide about the hits, the last ones or the others, by the batch's deadline. It reports
 // whether there are any.
 func (b *batch) ask(ctx context.Context, last bool) bool {
-	l, n, now := b.limiter, 0, time.Now()
+	l, n, now := b.limiter, 0, b.limiter.age(time.Now())
 	b.Begin()
 	clear(b.led)
 	b.led = slices.Grow(b.led[:0], len(b.hits)) // all zero
@@ -130,10 +130,10 @@ const mostAlone = 4
 // join has the hit wait for its turn. It reports whether that is now: no delivery of its key is under way, or it may
 // travel alone. Nobody waits if none has left for turns.LateAfter: those under way may be on a silent connection, and
 // a goroutine that carries hits, too.
-func (c *count) join(h *hit, now time.Time) (leads bool) {
+func (c *count) join(h *hit, now time.Duration) (leads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	late := now.Sub(c.asked) >= turns.LateAfter
+	late := now-c.asked >= turns.LateAfter
 	alone := c.travels < mostAlone && !c.carried && len(c.waiting) == 0 && c.far(h, now)
 	if c.travels > 0 && !alone && !late {
 		c.waiting = append(c.waiting, h)
@@ -146,8 +146,8 @@ func (c *count) join(h *hit, now time.Time) (leads bool) {
 
 // far reports whether the key is so far from its limit that the hit may travel beside others. It may not beside a
 // refill: until that has been heard of, nobody can say how many hits are left. The count is locked.
-func (c *count) far(h *hit, now time.Time) bool {
-	return h.kind == kindTake && !c.lease.Asked() && !c.word.at.IsZero() && c.number == c.limit.number(h.window) &&
+func (c *count) far(h *hit, now time.Duration) bool {
+	return h.kind == kindTake && !c.lease.Asked() && c.word.at != 0 && c.number == c.limit.number(h.window) &&
 		h.cost <= c.limit.room(&c.word, h.window, now)/(mostAlone*counter.Far)
 }
 

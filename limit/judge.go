@@ -38,17 +38,17 @@ func (a *ask) judge(l *Limiter, c *call, d *Decision, h *hit) {
 }
 
 // denies fills in the decision about a request that does not fit by the word. The count is locked.
-func (c *count) denies(a *ask, x *word, now time.Time, d *Decision) {
+func (c *count) denies(a *ask, x *word, now time.Duration, d *Decision) {
 	d.Allowed, d.Remaining = false, c.free(a.limit.room(x, a.window, now))
 	d.RetryAfter, d.ResetAfter = c.retryAfter(x, a.window, now, a.upTo), a.limit.reset(x, a.window, now)
 }
 
 // without decides without Redis. Hits that do not fit by its last word stay denied.
-func (a *ask) without(l *Limiter, d *Decision, err error, now time.Time) {
+func (a *ask) without(l *Limiter, d *Decision, err error, now time.Duration) {
 	rule, c := &a.limit.rule, a.count
 	if a.kind != kindCharge {
 		c.mu.Lock()
-		full := !c.word.at.IsZero() && c.number == a.limit.number(a.window) && c.free(a.limit.room(&c.word, a.window, now)) < a.upTo
+		full := c.word.at != 0 && c.number == a.limit.number(a.window) && c.free(a.limit.room(&c.word, a.window, now)) < a.upTo
 		if full {
 			c.denies(a, &c.word, now, d)
 			d.Near = true
@@ -60,7 +60,7 @@ func (a *ask) without(l *Limiter, d *Decision, err error, now time.Time) {
 	}
 	d.Err, d.Allowed = err, !rule.FailClosed
 	if l.local != nil {
-		a.local = l.local.take(rule, c.key, a.cost, time.Now())
+		a.local = l.local.take(rule, a.key, a.cost, time.Now())
 		if d.Allowed = a.local != nil; d.Allowed && a.kind == kindLook {
 			l.local.give(a.local, rule, a.cost)
 			a.local = nil

@@ -18,16 +18,16 @@ func (c *call) leased(l *Limiter, a *ask, d *Decision) (ok bool) {
 
 // lend allows the hits of a request if the lease has enough, and takes them. It reports whether a refill leaves now.
 // The count is locked.
-func (c *count) lend(l *Limiter, w window.Window, now time.Time, cost int64, taken *lease.Stretch, d *Decision) (refills bool) {
+func (c *count) lend(l *Limiter, w window.Window, now time.Duration, cost int64, taken *lease.Stretch, d *Decision) (refills bool) {
 	if c.hash == 0 || c.number != c.limit.number(w) { // the memory has a bound; the window has ended
 		return false
 	}
 	if c.limit.rule.Algorithm == TokenBucket { // the call may have begun before
-		c.lease.Expire(time.Since(l.counts.epoch))
+		c.lease.Expire(l.age(time.Now()))
 	}
 	d.Leased = c.lease.Take(cost, taken)
 	o := c.offer(w, now)
-	if n, wait := c.lease.Ask(cost, now.Sub(l.counts.epoch), o); n > 0 {
+	if n, wait := c.lease.Ask(cost, now, o); n > 0 {
 		refills = l.refill(c, w, n, wait)
 	}
 	if d.Leased {
@@ -37,7 +37,7 @@ func (c *count) lend(l *Limiter, w window.Window, now time.Time, cost int64, tak
 }
 
 // offer returns what a refill may take.
-func (c *count) offer(w window.Window, now time.Time) lease.Offer {
+func (c *count) offer(w window.Window, now time.Duration) lease.Offer {
 	o := lease.Offer{Free: c.limit.room(&c.word, w, now), Lasts: w.Left()}
 	if c.limit.rule.Algorithm == TokenBucket {
 		o.Lasts, o.Per = c.limit.refill, c.limit.bucket.Per
@@ -49,7 +49,7 @@ func (c *count) offer(w window.Window, now time.Time) lease.Offer {
 func (l *Limiter) watch(c *count, after time.Duration) {
 	if c.watched = after > 0; c.watched {
 		// Timers that end together cost less.
-		after += lease.Tick - (time.Since(l.counts.epoch)+after)%lease.Tick
+		after += lease.Tick - (l.age(time.Now())+after)%lease.Tick
 		time.AfterFunc(after, func() {
 			if l.inside.Enter() { // else Close ends the lease
 				l.carry(l.look(c, false), l.returned)
@@ -68,9 +68,10 @@ func (l *Limiter) look(c *count, end bool) (back []hit) {
 	}
 	now := time.Now()
 	again := lease.Tick // if the clock was set back
-	if w := c.limit.windowAt(l.servers.at(now)); c.roll(w, now.Sub(l.counts.epoch)) {
+	at := l.age(now)
+	if w := c.limit.windowAt(l.servers.at(now)); c.roll(w, at) {
 		var surplus []lease.Stretch
-		surplus, again = c.lease.Idle(now.Sub(l.counts.epoch), end)
+		surplus, again = c.lease.Idle(at, end)
 		for _, s := range surplus {
 			back = append(back, hit{kind: kindReturn, count: c, window: w, cost: s.N, from: s.From, lease: true})
 		}

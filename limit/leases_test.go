@@ -318,7 +318,7 @@ func TestLeaseOfAKeyThatIsHitRarely(t *testing.T) {
 				other := l.must(t, Rule{Name: "user", Quota: 1000, Window: 24 * time.Hour, Algorithm: algorithm, NoLease: true})
 				atWindow(24 * time.Hour)
 				for _, hits := range []int{12, 5, 0} { // in a tick
-					time.Sleep(lease.SlowTick - time.Since(l.counts.epoch)%lease.SlowTick)
+					time.Sleep(lease.SlowTick - l.age(time.Now())%lease.SlowTick)
 					for range hits {
 						require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
 						time.Sleep(lease.SlowTick / 16)
@@ -379,7 +379,9 @@ func TestIdleLease(t *testing.T) {
 		require.Zero(t, l.leases())
 		time.Sleep(lease.SlowTick)
 		synctest.Wait()
-		require.False(t, l.counts.of(limit, "k").watched)
+		c := l.known(limit, "k")
+		require.False(t, c.watched)
+		c.mu.Unlock()
 		warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Equal(t, 1, l.leases(), "it has one again")
 	})

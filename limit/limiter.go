@@ -72,6 +72,7 @@ type Limiter struct {
 	clock    func() string // of token buckets: "" for that of the server, another one in tests
 	servers  serverTime
 
+	epoch   time.Time       // just before the limiter was made
 	inside  gate.Gate       // calls, and deliveries that no call waits for
 	closing chan struct{}   // closed when Close begins
 	closed  chan struct{}   // closed when Close is done
@@ -109,7 +110,7 @@ func (c Config) New(client *cluster.Client) (*Limiter, error) {
 		return nil, err
 	}
 	c.Budget, c.Prefix, c.Observer = cmp.Or(c.Budget, defaultBudget), cmp.Or(c.Prefix, defaultPrefix), guard(c.Observer, client)
-	l := &Limiter{cfg: c, client: client, local: newLocal(c.Instances), closing: make(chan struct{}), closed: make(chan struct{})}
+	l := &Limiter{cfg: c, client: client, local: newLocal(c.Instances), epoch: time.Now().Add(-1), closing: make(chan struct{}), closed: make(chan struct{})}
 	l.rules, _ = lru.New[Rule, *Limit](mostRules) // an error only for a size of 0
 	l.counts = newCounts(cmp.Or(max(0, c.NearCache), defaultNear), l.evicted)
 	l.life, l.end = context.WithCancel(context.Background())
@@ -160,6 +161,10 @@ func (l *Limiter) Close() error {
 // made reports whether New has made the limiter. A program that goes on after an error of
 // New has none.
 func (l *Limiter) made() bool { return l != nil && l.counts != nil }
+
+// age returns how long the limiter has been there, which is more than 0. What it remembers about keys has such times,
+// since they are small.
+func (l *Limiter) age(now time.Time) time.Duration { return now.Sub(l.epoch) }
 
 // pipe returns an empty pipeline. Its replies are valid until unpipe.
 func (l *Limiter) pipe() *pipeline.Pipeline { return l.scripted.Get().(*pipeline.Pipeline) }

@@ -74,15 +74,16 @@ func (q *queue) after(w *waiter) time.Duration {
 		ahead += other.cost
 	}
 	c, of := q.count, q.count.limit
-	now := time.Now()
+	began := time.Now()
+	now := q.limiter.age(began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := of.windowAt(q.limiter.servers.at(now))
-	if c.word.at.IsZero() || c.number != of.number(at) {
+	at := of.windowAt(q.limiter.servers.at(began))
+	if c.word.at == 0 || c.number != of.number(at) {
 		return 0
 	}
 	if of.rule.Algorithm == TokenBucket {
-		return of.bucket.RetryAfter(c.word.full-now.Sub(c.word.at), ahead)
+		return of.bucket.RetryAfter(c.word.full-(now-c.word.at), ahead)
 	}
 	if c.free(of.room(&c.word, at, now)) >= ahead {
 		return 0
@@ -172,7 +173,7 @@ func (q *queue) inWindow(n int64) error {
 		first := q.first()
 		if first != nil && room < first.cost {
 			q.count.mu.Lock()
-			t := q.count.retryAfter(&h.word, h.window, time.Now(), first.cost)
+			t := q.count.retryAfter(&h.word, h.window, q.limiter.age(time.Now()), first.cost)
 			q.count.mu.Unlock()
 			return q.pause(t)
 		}
@@ -244,7 +245,7 @@ func (q *queue) ask(k kind, n int64) *hit {
 	l := q.limiter
 	w := q.count.limit.windowAt(l.servers.at(time.Now()))
 	q.count.mu.Lock()
-	q.count.roll(w, time.Since(l.counts.epoch))
+	q.count.roll(w, l.age(time.Now()))
 	q.count.mu.Unlock()
 	hits := []hit{{kind: k, count: q.count, window: w, cost: n}}
 	l.ask(hits)

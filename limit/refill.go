@@ -84,6 +84,6 @@ func (l *Limiter) stretch(h *hit) lease.Stretch {
 		return lease.Stretch{N: h.cost}
 	}
 	begins := h.word.full - time.Duration(float64(h.behind+h.cost)*of.bucket.Per)
-	at := h.word.at.Sub(l.counts.epoch)
+	at := h.word.at
 	return lease.Stretch{N: h.cost, Per: of.bucket.Per, At: at + begins, From: h.from, Ends: at + bucket.Held}
 }

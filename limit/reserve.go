@@ -55,7 +55,7 @@ func (c *call) reserve() {
 			continue
 		}
 		p := &c.parts[i]
-		*p = part{limit: a.limit, key: a.count.key, unsure: !a.counted, from: a.limit.number(a.window), began: a.began, back: bucket.Return}
+		*p = part{limit: a.limit, key: a.key, unsure: !a.counted, from: a.limit.number(a.window), began: a.began, back: bucket.Return}
 		if a.counted || cause.MayHaveRun(d.Err) {
 			p.counted = a.cost
 		}

@@ -129,8 +129,8 @@ func (l *Limiter) sendParts(ctx context.Context, all []*part) (failed []*part) {
 func (p *part) settled(l *Limiter) {
 	l.tell(p.limit, hitsCounted, p.diff)
 	l.tell(p.limit, hitsReturned, -p.diff)
-	c := l.counts.of(p.limit, p.key)
-	c.mu.Lock()
+	now := time.Now()
+	c := l.counts.of(p.limit, p.key).lock(p.limit, p.key, p.limit.windowAt(l.servers.at(now)), l.age(now))
 	defer c.mu.Unlock()
 	if p.diff < 0 && c.number == p.from {
 		c.word.used = max(0, c.word.used+p.diff)

@@ -57,12 +57,12 @@ func TestHitsTravel(t *testing.T) {
 // TestLateDelivery: a hit leads if none has left for a while, also beside a goroutine that carries hits. That one no
 // longer counts: the reply to the hit that leads has those that wait travel.
 func TestLateDelivery(t *testing.T) {
-	asked := time.Now()
+	const asked = time.Second
 	for _, carried := range []bool{false, true} {
 		c := &count{travels: 1, carried: carried, asked: asked}
-		require.False(t, c.join(&hit{}, asked.Add(turns.LateAfter-1)))
+		require.False(t, c.join(&hit{}, asked+turns.LateAfter-1))
 		require.Equal(t, carried, c.carried)
-		require.True(t, c.join(&hit{}, asked.Add(turns.LateAfter)))
+		require.True(t, c.join(&hit{}, asked+turns.LateAfter))
 		require.False(t, c.carried)
 		require.EqualValues(t, 2, c.travels)
 		require.Len(t, c.waiting, 1)
