@@ -36,9 +36,6 @@ type delivery struct {
 func (l *Limiter) deliver(ctx context.Context, all []delivery) {
 	p := l.pipe()
 	defer l.unpipe(p)
-	for i := range all {
-		all[i].prepare(l)
-	}
 	for more := true; more; {
 		for i := range all {
 			all[i].appendTo(l, p)
@@ -54,12 +51,10 @@ func (l *Limiter) deliver(ctx context.Context, all []delivery) {
 	}
 }
 
-// prepare notes what is known of the key before the server is asked.
+// prepare notes what is known of the key before the server is asked. The count is locked.
 func (d *delivery) prepare(l *Limiter) {
 	c, h := d.count, d.hits[0]
 	w, of := h.window, c.limit
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, h := range d.hits {
 		h.sent = h.asks()
 		d.n += h.sent
@@ -303,7 +298,7 @@ func (l *Limiter) next(counts []*count) {
 	for _, of := range counts {
 		d := &c.led[n]
 		*d = delivery{carried: true, hits: d.hits[:0], told: d.told[:0]}
-		if until := of.together(d, now); !until.IsZero() {
+		if until := of.together(l, d, now); !until.IsZero() {
 			n++
 			if until.After(by) {
 				by = until
@@ -333,7 +328,7 @@ func (c *count) waits() int {
 
 // together takes hits that wait and can travel as one: of one kind and one window, and as many as fit by the
 // server's last word, or the first one. by is the latest of their deadlines; zero if no hit waits.
-func (c *count) together(d *delivery, now time.Duration) (by time.Time) {
+func (c *count) together(l *Limiter, d *delivery, now time.Duration) (by time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d.count, d.asked = c, now
@@ -362,7 +357,9 @@ func (c *count) together(d *delivery, now time.Duration) (by time.Time) {
 		}
 		return true
 	})
-	if c.asked = d.asked; len(d.hits) == 0 {
+	if c.asked = d.asked; len(d.hits) > 0 {
+		d.prepare(l)
+	} else {
 		c.carried = false
 		c.travels--
 	}

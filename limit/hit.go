@@ -91,12 +91,8 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 			continue
 		}
 		b.Add()
-		if h.batch = b; h.count.join(h, now) {
-			b.led = b.led[:len(b.led)+1]
-			d := &b.led[len(b.led)-1]
-			d.count, d.one[0], d.asked = h.count, h, now
-			d.hits, d.told = d.one[:], d.only[:0]
-		}
+		h.batch = b
+		b.join(h, now)
 	}
 	if n == 0 || b.left {
 		return n > 0
@@ -109,6 +105,20 @@ func (b *batch) ask(ctx context.Context, last bool) bool {
 		b.leave(err, last)
 	}
 	return true
+}
+
+// join has the hit lead a delivery, or wait for its turn.
+func (b *batch) join(h *hit, now time.Duration) {
+	h.count.mu.Lock()
+	defer h.count.mu.Unlock()
+	if !h.count.join(h, now) {
+		return
+	}
+	b.led = b.led[:len(b.led)+1]
+	d := &b.led[len(b.led)-1]
+	d.count, d.one[0], d.asked = h.count, h, now
+	d.hits, d.told = d.one[:], d.only[:0]
+	d.prepare(b.limiter)
 }
 
 // leave ends the hits that have not ended, since the batch's time has.
@@ -129,10 +139,8 @@ const mostAlone = 4
 
 // join has the hit wait for its turn. It reports whether that is now: no delivery of its key is under way, or it may
 // travel alone. Nobody waits if none has left for turns.LateAfter: those under way may be on a silent connection, and
-// a goroutine that carries hits, too.
+// a goroutine that carries hits, too. The count is locked.
 func (c *count) join(h *hit, now time.Duration) (leads bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	late := now-c.asked >= turns.LateAfter
 	alone := c.travels < mostAlone && !c.carried && len(c.waiting) == 0 && c.far(h, now)
 	if c.travels > 0 && !alone && !late {

@@ -55,16 +55,17 @@ func (s *Server) readSet(t *Take) {
 }
 
 func (s *Server) readIncr(t *Take) {
-	used, before, err := t.totals()
-	switch {
-	case t.main.Err() != nil:
+	used, err := t.main.Int()
+	if err != nil {
 		t.fail(err)
 		return
-	case t.Known:
+	}
+	if t.Known {
 		t.Known = used >= t.Used+t.n // otherwise the key was lost, or hits were given back
-	default:
+	} else {
 		t.Known = t.expire.Err() == nil
 	}
+	before, err := t.totalBefore()
 	switch t.Err = err; {
 	case err == nil:
 		s.counted(t, used, before)
