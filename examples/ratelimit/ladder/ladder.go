@@ -30,8 +30,9 @@ func (l *ladder) run(ctx context.Context) {
 	if l.Zipf > 0 && l.Keys > 1 {
 		draw = load.Zipf(l.Keys, l.Zipf, l.Seed)
 	}
+	plan := verdict.Plan{From: l.From, To: l.To, Step: l.Step, Max: l.Max}
 	for n := 1; ctx.Err() == nil; n++ {
-		rate, more := l.plan().Next(l.report.Steps)
+		rate, more := plan.Next(l.report.Steps)
 		if !more || n > 1 && !wait(ctx, l.Pause) {
 			break
 		}

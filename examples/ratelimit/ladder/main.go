@@ -12,7 +12,6 @@ import (
 
 	"github.com/redislanes/redislanes/bench/evidence"
 	"github.com/redislanes/redislanes/bench/rawfile"
-	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
@@ -76,19 +75,8 @@ func (s *settings) run(ctx context.Context, out, errs io.Writer) (err error) {
 		defer func() { err = errors.Join(err, stand.close()) }()
 		target, used = addr, stand.used
 	}
-	addr := target
-	if s.Latency > 0 {
-		proxy, err := redistest.LaunchProxy(target)
-		if err != nil {
-			return fmt.Errorf("--latency: %w", err)
-		}
-		defer proxy.Close()
-		proxy.Delay(redistest.ToServer, s.Latency/2)
-		proxy.Delay(redistest.ToClient, s.Latency/2)
-		addr = proxy.Addr()
-	}
 	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
-	client, err := load.Dial(connecting, target, addr, s.Connections, load.Requests(s.Domain, s.Descriptors, s.Keys))
+	client, err := load.Dial(connecting, target, s.Connections, load.Requests(s.Domain, s.Descriptors, s.Keys))
 	cancel()
 	if err != nil {
 		return err

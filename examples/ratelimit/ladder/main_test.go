@@ -122,15 +122,6 @@ func TestPagesAreWhatWasMeasured(t *testing.T) {
 	require.Empty(t, changed, "differ from what was measured: run make pages")
 }
 
-// TestLatency: the proxy's delay is in every latency.
-func TestLatency(t *testing.T) {
-	r := run(t, "-target", fake.Serve(t, fake.New(100, 0)), "-from", "50", "-to", "50", "-max", "50", "-for", "200ms", "-warmup", "0",
-		"-latency", "30ms", "-timeout", "20s", "-keys", "1", "-descriptor", "user=one")
-	require.Equal(t, ok, r.status, r.errors)
-	require.EqualValues(t, 10, r.report.Steps[0].Successes)
-	require.GreaterOrEqual(t, r.report.Steps[0].Latency.Min, 30*time.Millisecond)
-}
-
 // TestServiceGoesAway: its failures are counted by kind, and the ladder is
 // finished.
 func TestServiceGoesAway(t *testing.T) {
@@ -183,8 +174,6 @@ func TestMisuse(t *testing.T) {
 		{"-target a:1 -warmup=-1s", "--warmup -1s: want 0s to"},
 		{"-target a:1 -timeout 0s", "--timeout 0s: want 1ms to 1m0s"},
 		{"-target a:1 -connections 0", "--connections 0: want 1 to 1000"},
-		{"-target a:1 -refine=-1", "--refine -1: want 0 to 100"},
-		{"-target a:1 -refine NaN", "--refine NaN: want 0 to 100"},
 		{"-target a:1 -zipf 1", "--zipf 1: want more than 1"},
 		{"-target a:1 -descriptor user", `"user": want entries key=value`},
 		{"-target a:1 -descriptor user=x", "--descriptor [user=x]: want a value with *"},

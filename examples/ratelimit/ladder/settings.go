@@ -13,7 +13,6 @@ import (
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
-	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
 // settings is what the flags say.
@@ -21,17 +20,15 @@ type settings struct {
 	Target  string `placeholder:"HOST:PORT" help:"Where the service is."`
 	Service string `placeholder:"COMMAND" help:"Command of the service in the folder above, in place of -target: it is started with three redis-servers, and the table has the CPU of each."`
 
-	From   int     `default:"10000" help:"Requests a second of the first step."`
-	To     int     `default:"30000" help:"Requests a second up to which all steps run."`
-	Step   int     `default:"2500" help:"Requests a second between steps."`
-	Max    int     `default:"100000" help:"Requests a second up to which steps go on for as long as all hold."`
-	Refine float64 `default:"0" help:"Halve the gap between limit and breaking point until it is so many percent; 0: do not."`
+	From int `default:"10000" help:"Requests a second of the first step."`
+	To   int `default:"30000" help:"Requests a second up to which all steps run."`
+	Step int `default:"2500" help:"Requests a second between steps."`
+	Max  int `default:"100000" help:"Requests a second up to which steps go on for as long as all hold."`
 
 	For     time.Duration `default:"30s" help:"Time of each step that is measured."`
 	WarmUp  time.Duration `name:"warmup" default:"5s" help:"Time of the same load before it."`
 	Pause   time.Duration `default:"5s" help:"Time between steps."`
 	Timeout time.Duration `default:"1s" help:"Time after which a request fails, from when it was due."`
-	Latency time.Duration `default:"0s" help:"Time added to each round trip by a proxy in this process."`
 
 	Outstanding int `default:"10000" help:"Requests that may be under way; those due beyond it fail."`
 	Connections int `default:"4" help:"Number of HTTP/2 connections."`
@@ -60,10 +57,6 @@ func parse(args []string, w io.Writer) (*settings, error) {
 	return s, err
 }
 
-func (s *settings) plan() verdict.Plan {
-	return verdict.Plan{From: s.From, To: s.To, Step: s.Step, Max: s.Max, Refine: s.Refine}
-}
-
 // Bounds of what makes sense on one machine.
 const (
 	mostRate     = 10_000_000
@@ -90,10 +83,10 @@ func (s *settings) Validate() error {
 	}
 	return cmp.Or(
 		within("from", s.From, 1, mostRate), within("to", s.To, s.From, mostRate), within("step", s.Step, 1, mostRate), within("max", s.Max, s.To, mostRate),
-		within("refine", s.Refine, 0, 100), within("outstanding", s.Outstanding, 1, 1_000_000), within("connections", s.Connections, 1, 1_000),
+		within("outstanding", s.Outstanding, 1, 1_000_000), within("connections", s.Connections, 1, 1_000),
 		within("keys", s.Keys, 1, mostKeys), within("for", s.For, max(10*time.Millisecond, time.Second/time.Duration(max(1, s.From))), mostDuration), // a request at least
 		within("warmup", s.WarmUp, 0, mostDuration), within("pause", s.Pause, 0, mostDuration),
-		within("timeout", s.Timeout, time.Millisecond, time.Minute), within("latency", s.Latency, 0, time.Minute),
+		within("timeout", s.Timeout, time.Millisecond, time.Minute),
 	)
 }
 

@@ -31,12 +31,12 @@ var reconnect = grpc.ConnectParams{
 
 // Dial connects to the service at target, host:port, and sends the first of the
 // requests over each connection, so that a service that does not answer is an
-// error. The target is named as by the user, and addr is where it is.
-func Dial(ctx context.Context, target, addr string, connections int, requests []*rls.RateLimitRequest) (*Client, error) {
+// error.
+func Dial(ctx context.Context, target string, connections int, requests []*rls.RateLimitRequest) (*Client, error) {
 	c := &Client{requests: requests}
 	for range connections {
 		// Retries would hide failures, and cost memory.
-		conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		conn, err := grpc.NewClient("passthrough:///"+target, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithConnectParams(reconnect))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("-target %s: %w", target, err), c.Close())

@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/fake"
+	"github.com/redislanes/redislanes/internal/leak"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const ms = time.Millisecond
 

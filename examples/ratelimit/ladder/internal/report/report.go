@@ -2,8 +2,6 @@
 package report
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/bench/rawfile"
@@ -17,7 +15,7 @@ type Report struct {
 	Start
 	Interrupted bool
 	Summary     verdict.Summary
-	Steps       []verdict.Step // by their targets
+	Steps       []verdict.Step // by rising targets
 }
 
 // A Line of a raw file is one of these kinds.
@@ -50,10 +48,9 @@ func Read(name string) (*Report, error) {
 	})
 }
 
-// Add adds a step.
+// Add adds a step above the others.
 func (r *Report) Add(s verdict.Step) {
 	r.Steps = append(r.Steps, s)
-	slices.SortStableFunc(r.Steps, func(a, b verdict.Step) int { return cmp.Compare(a.Target, b.Target) })
 	r.Summary = verdict.Summarize(r.Steps)
 }
 

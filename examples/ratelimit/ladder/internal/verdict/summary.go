@@ -1,9 +1,7 @@
 package verdict
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/redislanes/redislanes/bench/verdict"
 )
@@ -21,11 +19,11 @@ type Summary struct {
 	HeldAbove int `json:"held_above_per_second,omitempty"`
 }
 
-// Summarize judges all steps together, in any order. Those that were interrupted or are
+// Summarize judges all steps together, by rising targets. Those that were interrupted or are
 // inconclusive say nothing of the limit.
 func Summarize(steps []Step) Summary {
 	var s Summary
-	for _, step := range sorted(steps) {
+	for _, step := range steps {
 		switch v := step.Verdict; {
 		case v == Interrupted:
 		case v == Inconclusive:
@@ -45,6 +43,19 @@ func Summarize(steps []Step) Summary {
 	return s
 }
 
-func sorted(steps []Step) []Step {
-	return slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Compare(a.Target, b.Target) })
+// A Plan is the rates of a ladder. No rate is higher than Max.
+type Plan struct{ From, To, Step, Max int }
+
+// Next returns the rate of the step that follows those that were run: from From to
+// To in any case, and further on up to Max until one breaks or the driver lacks CPU.
+func (p Plan) Next(done []Step) (rate int, more bool) {
+	if len(done) == 0 {
+		return p.From, true
+	}
+	last, s := done[len(done)-1], Summarize(done)
+	rate = min(last.Target+p.Step, p.Max)
+	if last.Verdict == Interrupted || rate == last.Target {
+		return 0, false
+	}
+	return rate, last.Target+p.Step <= p.To || s.Breaking == 0 && s.Inconclusive == 0
 }

@@ -48,20 +48,14 @@ func broke(target int) Step { return Step{Target: target, Verdict: verdict.Break
 func late(target int) Step  { return Step{Target: target, Verdict: Inconclusive} }
 func cut(target int) Step   { return Step{Target: target, Verdict: Interrupted} }
 
-// TestPlanEndsWhereTheDriverEnds: no further steps, and no gap is halved for ever.
+// TestPlanEndsWhereTheDriverEnds: there are no further steps.
 func TestPlanEndsWhereTheDriverEnds(t *testing.T) {
 	_, more := Plan{From: 10, To: 20, Step: 10, Max: 100}.Next([]Step{held(10), late(20)})
 	require.False(t, more)
 	rate, more := Plan{From: 10, To: 20, Step: 10, Max: 100}.Next([]Step{late(10), held(20)})
 	require.True(t, more, "the driver has not ended at 10 if 20 held")
 	require.Equal(t, 30, rate)
-	plan := Plan{From: 10, To: 20, Step: 10, Max: 100, Refine: 1}
-	rate, more = plan.Next([]Step{held(10), broke(20)})
-	require.True(t, more)
-	require.Equal(t, 15, rate)
-	_, more = plan.Next([]Step{held(10), broke(20), late(15)})
-	require.False(t, more)
-	_, more = plan.Next([]Step{cut(10)})
+	_, more = Plan{From: 10, To: 20, Step: 10, Max: 100}.Next([]Step{cut(10)})
 	require.False(t, more)
 }
 
@@ -70,11 +64,10 @@ func TestSummarize(t *testing.T) {
 		steps []Step
 		want  Summary
 	}{
-		"none":                  {nil, Summary{}},
-		"all hold":              {[]Step{held(10), held(20), held(30)}, Summary{Recommended: 24, Limit: 30}},
-		"none holds":            {[]Step{broke(10), broke(20)}, Summary{Breaking: 10}},
-		"one breaks":            {[]Step{held(10), held(20), broke(30)}, Summary{Recommended: 16, Limit: 20, Breaking: 30}},
-		"refined, in any order": {[]Step{held(10), broke(20), broke(15), held(12), held(13), broke(14)}, Summary{Recommended: 10, Limit: 13, Breaking: 14}},
+		"none":       {nil, Summary{}},
+		"all hold":   {[]Step{held(10), held(20), held(30)}, Summary{Recommended: 24, Limit: 30}},
+		"none holds": {[]Step{broke(10), broke(20)}, Summary{Breaking: 10}},
+		"one breaks": {[]Step{held(10), held(20), broke(30)}, Summary{Recommended: 16, Limit: 20, Breaking: 30}},
 		"one holds above": {[]Step{held(10), broke(20), held(30), broke(40)},
 			Summary{Recommended: 8, Limit: 10, Breaking: 20, HeldAbove: 30}},
 		"one is inconclusive":       {[]Step{held(10), late(20), late(30)}, Summary{Recommended: 8, Limit: 10, Inconclusive: 20}},
@@ -102,10 +95,6 @@ func TestPlan(t *testing.T) {
 		"to in any case":             {Plan{From: 10, To: 40, Step: 10, Max: 1000}, 15, 0, []int{10, 20, 30, 40}},
 		"one step":                   {Plan{From: 10, To: 10, Step: 10, Max: 10}, 1000, 0, []int{10}},
 		"to is no step":              {Plan{From: 10, To: 25, Step: 10, Max: 30}, 1000, 0, []int{10, 20, 30}},
-		"refined":                    {Plan{From: 1000, To: 2000, Step: 1000, Max: 9000, Refine: 5}, 2300, 0, []int{1000, 2000, 3000, 2500, 2250, 2375, 2312}},
-		"nothing to refine":          {Plan{From: 10, To: 20, Step: 10, Max: 30, Refine: 5}, 1000, 0, []int{10, 20, 30}},
-		"refined to the last":        {Plan{From: 10, To: 20, Step: 10, Max: 20, Refine: 0.1}, 13, 0, []int{10, 20, 15, 12, 13}},
-		"no limit to refine from":    {Plan{From: 10, To: 20, Step: 10, Max: 20, Refine: 5}, 1, 0, []int{10, 20}},
 		"a hiccup ends it at to":     {Plan{From: 10, To: 30, Step: 10, Max: 90}, 1000, 20, []int{10, 20, 30}},
 	} {
 		t.Run(name, func(t *testing.T) {

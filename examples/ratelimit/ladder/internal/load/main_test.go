@@ -1,9 +1,0 @@
-package load
-
-import (
-	"testing"
-
-	"github.com/redislanes/redislanes/internal/leak"
-)
-
-func TestMain(m *testing.M) { leak.Main(m) }
