@@ -2,18 +2,14 @@ package chart
 
 import (
 	"bytes"
-	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/pages/browser"
 )
 
 // measuring is a script that writes down what the browser has made of the pictures.
@@ -28,7 +24,7 @@ const measuring = `<script>addEventListener("load", () => {
 		const paper = getComputedStyle(svg).getPropertyValue("--paper")
 		return {Name: f.id, Texts: texts.length, Cut: cut.map(t => t.t), Hidden: hidden, Paper: paper}
 	})
-	document.body.dataset.seen = btoa(unescape(encodeURIComponent(JSON.stringify(seen))))
+	document.body.dataset.seen = JSON.stringify(seen)
 })</script>`
 
 // seen is what the script writes of a picture.
@@ -76,30 +72,6 @@ func look(t *testing.T, page []byte, args ...string) (all []seen) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "page.html")
 	require.NoError(t, os.WriteFile(name, page, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	args = append(args, "--headless", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom", "--user-data-dir="+t.TempDir(),
-		"--no-sandbox", // the page is ours, and root has no sandbox
-		"file://"+name)
-	dom, err := exec.CommandContext(ctx, browser(t), args...).Output()
-	require.NoError(t, err)
-	noted := regexp.MustCompile(`data-seen="([^"]*)"`).FindSubmatch(dom)
-	require.NotNil(t, noted, "the script did not run")
-	text, err := base64.StdEncoding.DecodeString(string(noted[1]))
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &all))
+	browser.Open(t, "file://"+name, &all, args...)
 	return all
-}
-
-func browser(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	const missing = "needs chromium or google-chrome in the PATH (scripts/ensure-deps.sh chromium installs it)"
-	require.Empty(t, os.Getenv("REDISLANES_REQUIRE_CHROMIUM"), missing)
-	t.Skip(missing)
-	return ""
 }

@@ -1,18 +1,26 @@
 package live
 
 import (
+	"cmp"
+	"fmt"
 	"image/color"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/pages/browser"
 )
+
+const shotsEnv = "REDISLANES_SCREENSHOTS" // a folder that keeps pictures
 
 // measuring is a script that the test adds to the page: it notes what is too wide.
 const measuring = `setInterval(() => {
@@ -52,20 +60,35 @@ func serve(t *testing.T) string {
 	return server.URL + "/live/"
 }
 
+// The schemes of colours, as Chromium numbers them.
+const dark, light = 0, 1
+
 var tile = regexp.MustCompile(`<dd id="(\w+)"[^>]*>([^<]*)</dd>`)
 
 // TestPageInABrowser opens the page on a phone and on a wide screen, in light and in dark:
 // charts draw what the metrics gain, marks say what has happened, and nothing is wider than the window.
 func TestPageInABrowser(t *testing.T) {
-	for v, paper := range map[view]color.Color{
-		{Name: "live-400", Width: 400}:                    color.White,
-		{Name: "live", Width: 1300, Height: 1090}:         color.White, // the picture in README.md
-		{Name: "live-1300-dark", Width: 1300, Dark: true}: color.RGBA{0x0D, 0x11, 0x17, 255},
+	folder := cmp.Or(os.Getenv(shotsEnv), t.TempDir())
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	for name, v := range map[string]struct {
+		width, height, scheme int
+		paper                 color.Color
+	}{
+		"live-400":       {400, 2300, light, color.White},
+		"live":           {1300, 1090, light, color.White}, // the picture in README.md
+		"live-1300-dark": {1300, 2300, dark, color.RGBA{0x0D, 0x11, 0x17, 255}},
 	} {
-		t.Run(v.Name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			var s seen
-			v.For = 12 * time.Second
-			dom, picture := open(t, serve(t), v, &s)
+			shot := filepath.Join(folder, name+".png")
+			dom := browser.Open(t, serve(t), &s, fmt.Sprintf("--window-size=%d,%d", v.width, v.height), "--screenshot="+shot,
+				fmt.Sprintf("--blink-settings=preferredColorScheme=%d", v.scheme),
+				"--virtual-time-budget=12000", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+			file, err := os.Open(shot)
+			require.NoError(t, err)
+			defer file.Close()
+			picture, err := png.Decode(file)
+			require.NoError(t, err)
 			require.Zero(t, s.Wide, "elements are wider than the window")
 			require.Equal(t, 5, s.Charts)
 			for _, line := range []string{"allowed", "denied", "failed_open", "P50", "P99", "10.0.0.2:6379 primary", "leased", "returned", "reply OOM", "failed dials", "answer 503", "answer Unavailable"} {
@@ -85,8 +108,8 @@ func TestPageInABrowser(t *testing.T) {
 			require.Equal(t, "bad", s.Alarm)
 			require.Equal(t, 2, strings.Count(dom, "<td>up</td>"))
 			require.NotContains(t, dom, "no data")
-			require.Equal(t, v.Width, picture.Bounds().Dx())
-			require.Equal(t, color.RGBAModel.Convert(paper), color.RGBAModel.Convert(picture.At(1, 1)))
+			require.Equal(t, v.width, picture.Bounds().Dx())
+			require.Equal(t, color.RGBAModel.Convert(v.paper), color.RGBAModel.Convert(picture.At(1, 1)))
 		})
 	}
 }
