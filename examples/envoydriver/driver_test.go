@@ -1,6 +1,7 @@
 package envoydriver
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ func requireRedisError(tb testing.TB, err error, text string) {
 }
 
 // TestRefused: settings and servers that cannot be used are errors of New, without
-// a connection that stays and without a secret.
+// a connection that stays and without a secret. Settings are not tried again.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
@@ -79,32 +80,42 @@ func TestRefused(t *testing.T) {
 	single := servers.StartServer(t, servers.Options{}).Addrs()[0]
 	locked := e.Addrs()[0]
 	for name, c := range map[string]struct {
-		options Options
-		want    string
+		options  Options
+		want     string
+		connects bool // else Startup does not try again
 	}{
-		"type":                    {Options{Type: "MEMCACHE", URL: single}, "want SINGLE, CLUSTER or SENTINEL"},
-		"no type":                 {Options{URL: single}, "want SINGLE, CLUSTER or SENTINEL"},
-		"no address":              {Options{Type: "SINGLE"}, "address 1"},
-		"two addresses":           {Options{Type: "SINGLE", URL: single + "," + single}, "2 addresses"},
-		"socket type":             {Options{Type: "SINGLE", SocketType: "udp", URL: single}, "want tcp; or unix"},
-		"socket of a cluster":     {Options{Type: "CLUSTER", SocketType: "unix", URL: "/redis.sock"}, "the type SINGLE"},
-		"address as a socket":     {Options{Type: "SINGLE", SocketType: "unix", URL: single}, "absolute path"},
-		"no such socket":          {Options{Type: "SINGLE", SocketType: "unix", URL: "/no/redis.sock"}, "no such file"},
-		"no Sentinels":            {Options{Type: "SENTINEL", URL: servers.PrimaryName}, "want name,host:port"},
-		"no name":                 {Options{Type: "SENTINEL", URL: "," + single}, "want name,host:port"},
-		"user without a password": {Options{Type: "SINGLE", URL: single, Auth: "limiter:"}, "Password"},
-		"negative timeout":        {Options{Type: "SINGLE", URL: single, Timeout: -1}, "Timeout = -1ns"},
-		"negative size":           {Options{Type: "SINGLE", URL: single, PoolSize: -1}, "-1"},
-		"no cluster":              {Options{Type: "CLUSTER", URL: single}, "cluster support disabled"},
-		"nobody there":            {Options{Type: "SINGLE", URL: "127.0.0.1:1"}, "refused"},
-		"no password":             {Options{Type: "SINGLE", URL: locked}, "NOAUTH"},
-		"wrong password":          {Options{Type: "SINGLE", URL: locked, Auth: "limiter:canary-wrong"}, "WRONGPASS"},
-		"secret in the address":   {Options{Type: "CLUSTER", URL: "limiter:canary-wrong@" + locked}, "URL"},
+		"type":                    {Options{Type: "MEMCACHE", URL: single}, "want SINGLE, CLUSTER or SENTINEL", false},
+		"no type":                 {Options{URL: single}, "want SINGLE, CLUSTER or SENTINEL", false},
+		"no address":              {Options{Type: "SINGLE"}, "address 1", false},
+		"two addresses":           {Options{Type: "SINGLE", URL: single + "," + single}, "2 addresses", false},
+		"socket type":             {Options{Type: "SINGLE", SocketType: "udp", URL: single}, "want tcp; or unix", false},
+		"socket of a cluster":     {Options{Type: "CLUSTER", SocketType: "unix", URL: "/redis.sock"}, "the type SINGLE", false},
+		"address as a socket":     {Options{Type: "SINGLE", SocketType: "unix", URL: single}, "absolute path", false},
+		"no such socket":          {Options{Type: "SINGLE", SocketType: "unix", URL: "/no/redis.sock"}, "no such file", true},
+		"no Sentinels":            {Options{Type: "SENTINEL", URL: servers.PrimaryName}, "want name,host:port", false},
+		"no name":                 {Options{Type: "SENTINEL", URL: "," + single}, "want name,host:port", false},
+		"user without a password": {Options{Type: "SINGLE", URL: single, Auth: "u:"}, `Options.Timeout or Auth: lanes: Dialer.Username = "u" without a Password`, false},
+		"user of the Sentinels": {Options{Type: "SENTINEL", URL: "mymaster," + single, SentinelAuth: "u:"},
+			`Options.SentinelAuth: lanes: Dialer.Username = "u" without`, false},
+		"short timeout": {Options{Type: "SINGLE", URL: single, Timeout: 10}, "Options.Timeout or Auth: lanes: Dialer.Timeout = 10ns", false},
+		"many lanes":    {Options{Type: "SINGLE", URL: single, PoolSize: 5000}, "Options.PoolSize: pool: Laned.Lanes = 5000: must be at most 1024", false},
+		"startup": {Options{Type: "SINGLE", URL: single, Startup: &Startup{InitialInterval: -time.Second}},
+			"Options.Startup = {InitialInterval:-1s MaxInterval:0s MaxElapsedTime:0s}", false},
+		"no cluster":            {Options{Type: "CLUSTER", URL: single}, "cluster support disabled", true},
+		"nobody there":          {Options{Type: "SINGLE", URL: "127.0.0.1:1"}, "refused", true},
+		"no password":           {Options{Type: "SINGLE", URL: locked}, "NOAUTH", true},
+		"wrong password":        {Options{Type: "SINGLE", URL: locked, Auth: "limiter:canary-wrong"}, "WRONGPASS", true},
+		"secret in the address": {Options{Type: "CLUSTER", URL: "limiter:canary-wrong@" + locked}, "URL", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := New(t.Context(), c.options)
+			ctx := servers.Within(t, patience)
+			if !c.connects {
+				c.options.Startup = cmp.Or(c.options.Startup, new(Startup))
+			}
+			client, err := New(ctx, c.options)
 			require.Nil(t, client)
 			requireRedisError(t, err, c.want)
+			require.NoError(t, ctx.Err(), "at once")
 		})
 	}
 }
@@ -126,20 +137,11 @@ func TestRoutingKey(t *testing.T) {
 	require.Equal(t, []uint64{10, 9, 8, 7, 6}, totals)
 }
 
-// withoutContext is the interface of services whose PipeDo takes no context.
-type withoutContext interface {
-	DoCmd(rcv any, cmd, key string, args ...any) error
-	PipeAppend(pipeline Pipeline, rcv any, cmd, key string, args ...any) Pipeline
-	PipeDo(pipeline Pipeline) error
-	Close() error
-	NumActiveConns() int
-}
-
 // TestWithoutContext: a Driver serves such a service, and its calls end by themselves.
 func TestWithoutContext(t *testing.T) {
 	t.Parallel()
 	c := servers.StartServer(t, servers.Options{})
-	var client withoutContext = WithoutContext{connect(t, Options{Type: "SINGLE", URL: c.Addrs()[0], Timeout: time.Second})}
+	client := WithoutContext{connect(t, Options{Type: "SINGLE", URL: c.Addrs()[0], Timeout: time.Second})}
 	var total uint64
 	require.NoError(t, client.PipeDo(client.PipeAppend(nil, &total, "INCRBY", "a", uint64(1))))
 	require.EqualValues(t, 1, total)

@@ -20,14 +20,12 @@ const patience = 30 * time.Second
 type listener struct {
 	health chan bool
 
-	mu           sync.Mutex
-	open, opened int
-	closed       int
-	changed      chan struct{}
+	mu                   sync.Mutex // guards what follows
+	open, opened, closed int
 }
 
 func listen(o *Options) *listener {
-	l := &listener{health: make(chan bool, 64), changed: make(chan struct{}, 1)}
+	l := &listener{health: make(chan bool, 64)}
 	o.Health = func(healthy bool) { l.health <- healthy }
 	o.Conns = func(open, change int) {
 		l.mu.Lock()
@@ -36,10 +34,6 @@ func listen(o *Options) *listener {
 			l.opened++
 		} else {
 			l.closed++
-		}
-		select {
-		case l.changed <- struct{}{}:
-		default:
 		}
 	}
 	return l
@@ -56,39 +50,25 @@ func (l *listener) requireHealth(t *testing.T, want bool) {
 }
 
 // waitOpen waits until so many connections are open.
-func (l *listener) waitOpen(t *testing.T, want func(open int) bool) {
+func (l *listener) waitOpen(t *testing.T, want int) {
 	t.Helper()
-	deadline := time.After(patience)
-	for {
+	require.Eventually(t, func() bool {
 		l.mu.Lock()
-		open := l.open
-		l.mu.Unlock()
-		if want(open) {
-			return
-		}
-		select {
-		case <-l.changed:
-		case <-deadline:
-			require.Fail(t, "connections", "%d are open", open)
-		}
-	}
+		defer l.mu.Unlock()
+		return l.open == want
+	}, patience, time.Millisecond)
 }
 
-// eventually calls f until it has no error.
-func eventually(t *testing.T, f func() error) {
+// waitHit hits the keys until that has no error.
+func waitHit(t *testing.T, client Client, keys ...string) {
 	t.Helper()
-	ctx := servers.Within(t, patience)
-	for {
-		err := f()
+	for ctx := servers.Within(t, patience); ; time.Sleep(time.Millisecond) {
+		_, err := hit(client, keys, 1)
 		if err == nil {
 			return
 		}
 		requireRedisError(t, err, "")
-		select {
-		case <-ctx.Done():
-			require.NoError(t, err)
-		case <-time.After(time.Millisecond):
-		}
+		require.NoError(t, ctx.Err(), "the last error: %v", err)
 	}
 }
 
@@ -104,7 +84,7 @@ func TestOutage(t *testing.T) {
 	for range 2 {
 		require.NoError(t, s.Nodes()[0].Kill())
 		l.requireHealth(t, false)
-		l.waitOpen(t, func(open int) bool { return open == 0 })
+		l.waitOpen(t, 0)
 		require.Zero(t, client.NumActiveConns())
 		_, err := hit(client, []string{"a"}, 1)
 		requireRedisError(t, err, "")
@@ -112,7 +92,7 @@ func TestOutage(t *testing.T) {
 
 		require.NoError(t, s.Nodes()[0].Restart(servers.Within(t, patience)))
 		l.requireHealth(t, true)
-		eventually(t, func() error { _, err := hit(client, []string{"a"}, 1); return err })
+		waitHit(t, client, "a")
 		require.NotZero(t, client.NumActiveConns())
 	}
 	require.Empty(t, l.health, "it is told of changes only")
@@ -130,20 +110,21 @@ func TestOneNodeFails(t *testing.T) {
 	_, err := hit(client, keys, 1)
 	require.NoError(t, err)
 	l.requireHealth(t, true)
-	l.waitOpen(t, func(open int) bool { return open == 3 })
+	l.waitOpen(t, 3)
 
 	require.NoError(t, c.Nodes()[1].Kill())
-	l.waitOpen(t, func(open int) bool { return open == 2 })
+	l.waitOpen(t, 2)
 	totals, err := hit(client, keys, 1)
 	requireRedisError(t, err, "")
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.Equal(t, []uint64{2, 0, 2}, totals)
-	l.waitOpen(t, func(open int) bool { return open == 2 && client.NumActiveConns() == 2 })
+	l.waitOpen(t, 2)
+	require.Equal(t, 2, client.NumActiveConns())
 	require.Empty(t, l.health)
 
 	require.NoError(t, c.Nodes()[1].Restart(servers.Within(t, patience)))
-	eventually(t, func() error { _, err := hit(client, keys[1:2], 1); return err })
-	l.waitOpen(t, func(open int) bool { return open == 3 })
+	waitHit(t, client, keys[1])
+	l.waitOpen(t, 3)
 }
 
 // TestClose: no connection is left, and calls fail.

@@ -1,8 +1,10 @@
 package envoydriver
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -68,32 +70,16 @@ func TestStartupRetries(t *testing.T) {
 	}
 }
 
-// A firstRecord is a handler that passes on the first record.
-type firstRecord struct {
-	slog.Handler
-	records chan<- slog.Record
-}
-
-func (h firstRecord) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h firstRecord) Handle(_ context.Context, r slog.Record) error {
-	select {
-	case h.records <- r:
-	default:
-	}
-	return nil
-}
-
 // TestStartup: New waits for a server that is not there yet, and says so; the service
 // is told that it is healthy only then.
 func TestStartup(t *testing.T) {
 	t.Parallel()
 	s := servers.StartServer(t, servers.Options{})
 	require.NoError(t, s.Nodes()[0].Kill())
-	records := make(chan slog.Record, 1)
+	log, to := io.Pipe()
 	o := Options{
 		Type: "SINGLE", URL: s.Addrs()[0], Startup: &Startup{InitialInterval: time.Millisecond, MaxInterval: time.Millisecond},
-		Logger: slog.New(firstRecord{slog.DiscardHandler, records}),
+		Logger: slog.New(slog.NewTextHandler(to, nil)),
 	}
 	l := listen(&o)
 	connected := make(chan error, 1)
@@ -105,34 +91,14 @@ func TestStartup(t *testing.T) {
 		}
 		connected <- err
 	}()
-	require.Contains(t, (<-records).Message, "trying again")
+	line, err := bufio.NewReader(log).ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "trying again")
+	require.NoError(t, log.Close()) // nobody reads further lines
 	require.Empty(t, l.health)
 	require.NoError(t, s.Nodes()[0].Restart(servers.Within(t, patience)))
 	require.NoError(t, <-connected)
 	l.requireHealth(t, true)
-}
-
-// TestSettingsAreNotTriedAgain: what cannot be used fails at once, and the error names it.
-func TestSettingsAreNotTriedAgain(t *testing.T) {
-	t.Parallel()
-	for want, set := range map[string]func(o *Options){
-		"want SINGLE, CLUSTER or SENTINEL":                                         func(o *Options) { o.Type = "MEMCACHE" },
-		"Options.PoolSize: pool: Laned.Lanes = 5000: must be at most 1024":         func(o *Options) { o.PoolSize = 5000 },
-		"Options.Timeout or Auth: lanes: Dialer.Timeout = 10ns":                    func(o *Options) { o.Timeout = 10 },
-		`Options.Timeout or Auth: lanes: Dialer.Username = "u" without`:            func(o *Options) { o.Auth = "u:" },
-		"Options.Startup = {InitialInterval:-1s MaxInterval:0s MaxElapsedTime:0s}": func(o *Options) { o.Startup.InitialInterval = -time.Second },
-		"Options.SentinelAuth: lanes: Dialer.Username = \"u\" without": func(o *Options) {
-			o.Type, o.URL, o.SentinelAuth = "SENTINEL", "mymaster,127.0.0.1:1", "u:"
-		},
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		o := Options{Type: "SINGLE", URL: "127.0.0.1:1", Startup: new(Startup)}
-		set(&o)
-		_, err := New(ctx, o)
-		requireRedisError(t, err, want)
-		require.NoError(t, ctx.Err(), "at once")
-	}
 }
 
 // TestContext: a request whose context has ended counts nothing.
