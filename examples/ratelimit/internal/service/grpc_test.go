@@ -2,12 +2,12 @@ package service_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	types "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"github.com/stretchr/testify/require"
@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 const (
@@ -26,8 +25,7 @@ const (
 )
 
 func TestStatuses(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	res := w.ask(request("user=1", "plan=gold,path=/img/a", "free=x", "color=red", "bucket=1"))
 	require.Equal(t, ok, res.GetOverallCode())
 	require.Len(t, res.GetStatuses(), 5)
@@ -55,8 +53,7 @@ func TestStatuses(t *testing.T) {
 
 // TestAllOrNothing: a call that one limit denies counts for none.
 func TestAllOrNothing(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for range 5 {
 		require.Equal(t, ok, w.ask(request("tenant=acme", "user=1")).GetOverallCode())
 	}
@@ -78,8 +75,7 @@ func TestAllOrNothing(t *testing.T) {
 }
 
 func TestHits(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	req := request("tenant=1", "bucket=1", "sliding=1")
 	req.HitsAddend = 3
 	req.Descriptors[1].HitsAddend = wrapperspb.UInt64(8)
@@ -98,26 +94,21 @@ func TestHits(t *testing.T) {
 	res = w.ask(req)
 	require.Equal(t, over, res.GetOverallCode())
 	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "nobody has asked what remains")
-	req = request("tenant=1")
-	req.Descriptors[0].HitsAddend = wrapperspb.UInt64(math.MaxUint64)
-	require.Equal(t, over, w.ask(req).GetOverallCode())
+	require.Equal(t, over, w.ask(hits("tenant=1", math.MaxUint64)).GetOverallCode())
 }
 
 // TestLook: a descriptor whose hits_addend is 0 counts nothing, and is over its limit
 // when nothing remains.
 func TestLook(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
-	look := request("user=1")
-	look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
-	hit := request("user=1")
+	w := start(t, 3, options{})
+	look := hits("user=1", 0)
 	for _, remaining := range []uint32{5, 4, 3, 2, 1} {
 		for range 2 {
 			res := w.ask(look)
 			require.Equal(t, ok, res.GetOverallCode())
 			require.Equal(t, remaining, res.GetStatuses()[0].GetLimitRemaining())
 		}
-		require.Equal(t, ok, w.ask(hit).GetOverallCode())
+		require.Equal(t, ok, w.ask(request("user=1")).GetOverallCode())
 	}
 	require.Equal(t, over, w.ask(look).GetOverallCode())
 }
@@ -125,33 +116,25 @@ func TestLook(t *testing.T) {
 // TestNegativeHits: they are given back, whatever else the request has, and no more than were
 // counted.
 func TestNegativeHits(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for _, key := range []string{"user=1", "bucket=1", "sliding=1"} {
-		hits := func(n uint64, negative bool) *pb.RateLimitRequest {
-			req := request(key)
-			req.Descriptors[0].HitsAddend, req.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(n), negative
-			return req
-		}
-		left := w.ask(hits(4, false)).GetStatuses()[0].GetLimitRemaining()
-		res := w.ask(hits(3, true))
+		left := w.ask(hits(key, 4)).GetStatuses()[0].GetLimitRemaining()
+		res := w.ask(giveBack(key, 3))
 		require.Equal(t, ok, res.GetOverallCode())
 		require.Nil(t, res.GetStatuses()[0].GetCurrentLimit())
-		require.Equal(t, left+3, w.ask(hits(0, false)).GetStatuses()[0].GetLimitRemaining(), key)
-		w.ask(hits(0, true))
-		both := hits(9, true)
+		require.Equal(t, left+3, w.ask(hits(key, 0)).GetStatuses()[0].GetLimitRemaining(), key)
+		w.ask(giveBack(key, 0))
+		both := giveBack(key, 9)
 		both.Descriptors = append(both.Descriptors, request("banned=1", "free=1", "nothing=1").GetDescriptors()...)
 		require.Equal(t, over, w.ask(both).GetOverallCode())
-		require.Equal(t, left+4, w.ask(hits(0, false)).GetStatuses()[0].GetLimitRemaining(), key)
+		require.Equal(t, left+4, w.ask(hits(key, 0)).GetStatuses()[0].GetLimitRemaining(), key)
 	}
 }
 
 // TestChargedRule: what is reported afterwards counts whatever it is.
 func TestChargedRule(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
-	look, report := request("tokens=1"), request("tokens=1", "banned=1")
-	look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
+	w := start(t, 3, options{})
+	look, report := hits("tokens=1", 0), request("tokens=1", "banned=1")
 	report.Descriptors[0].HitsAddend = wrapperspb.UInt64(12)
 	require.Equal(t, ok, w.ask(look).GetOverallCode())
 	require.Equal(t, over, w.ask(report).GetOverallCode())
@@ -165,8 +148,7 @@ func TestChargedRule(t *testing.T) {
 // TestReports: Envoy's apply_on_stream_done reports hits with the descriptor, which count whatever
 // they are. Hits of the whole request count only if they fit, and so does one hit.
 func TestReports(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for _, c := range []struct {
 		key    string
 		own    uint64 // hits of the descriptor; 0: those of the request
@@ -181,11 +163,11 @@ func TestReports(t *testing.T) {
 		{"fits=own", 9, 0, false},
 		{"tokens=request", 0, 9, true},
 	} {
-		look, report := request(c.key), request(c.key)
-		look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
-		if report.HitsAddend = c.hits; c.own > 0 {
-			report.Descriptors[0].HitsAddend = wrapperspb.UInt64(c.own)
+		look, report := hits(c.key, 0), request(c.key)
+		if c.own > 0 {
+			report = hits(c.key, c.own)
 		}
+		report.HitsAddend = c.hits
 		require.Equal(t, ok, w.ask(look).GetOverallCode(), c.key)
 		require.Equal(t, over, w.ask(report).GetOverallCode(), c.key)
 		want := ok
@@ -195,19 +177,14 @@ func TestReports(t *testing.T) {
 		require.Equal(t, want, w.ask(look).GetOverallCode(), c.key)
 	}
 	for range 7 { // the last two are denied, and leave nothing
-		one := request("user=one")
-		one.Descriptors[0].HitsAddend = wrapperspb.UInt64(1)
-		w.ask(one)
+		w.ask(hits("user=one", 1))
 	}
-	back := request("user=one")
-	back.Descriptors[0].HitsAddend, back.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(1), true
-	w.ask(back)
+	w.ask(giveBack("user=one", 1))
 	require.Equal(t, ok, w.ask(request("user=one")).GetOverallCode())
 }
 
 func TestShadow(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for i := range 3 {
 		res := w.ask(request("tried=1", "tenant=1"))
 		require.Equal(t, ok, res.GetOverallCode())
@@ -220,8 +197,7 @@ func TestShadow(t *testing.T) {
 }
 
 func TestReplaces(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for range 10 {
 		res := w.ask(request("user=1", "vip=1"))
 		require.Equal(t, ok, res.GetOverallCode())
@@ -231,10 +207,8 @@ func TestReplaces(t *testing.T) {
 }
 
 func TestOverride(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
-	req := request("anything=1", "tenant=1")
-	req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 2, Unit: types.RateLimitUnit_YEAR}
+	w := start(t, 3, options{})
+	req := override(2, types.RateLimitUnit_YEAR, "anything=1", "tenant=1")
 	for i := range 2 {
 		res := w.ask(req)
 		require.Equal(t, ok, res.GetOverallCode())
@@ -251,8 +225,7 @@ func TestOverride(t *testing.T) {
 // TestOverrideEqualsRule: a limit that a descriptor brings with itself has the counter
 // of its rule if both are the same, and one of its own if not.
 func TestOverrideEqualsRule(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for i, c := range []struct {
 		limit     uint32 // 0: without
 		unit      types.RateLimitUnit
@@ -267,7 +240,7 @@ func TestOverrideEqualsRule(t *testing.T) {
 	} {
 		req := request("user=1")
 		if c.limit > 0 {
-			req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: c.limit, Unit: c.unit}
+			req = override(c.limit, c.unit, "user=1")
 		}
 		require.Equal(t, c.remaining, w.ask(req).GetStatuses()[0].GetLimitRemaining(), i)
 	}
@@ -275,11 +248,9 @@ func TestOverrideEqualsRule(t *testing.T) {
 
 // TestOverrideOfShadow: a limit that a descriptor brings with itself denies, also if its rule does not.
 func TestOverrideOfShadow(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	for _, key := range []string{"tried=1", "first=1"} {
-		req := request(key)
-		req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1, Unit: types.RateLimitUnit_YEAR}
+		req := override(1, types.RateLimitUnit_YEAR, key)
 		require.Equal(t, ok, w.ask(req).GetOverallCode())
 		res := w.ask(req)
 		require.Equal(t, over, res.GetOverallCode(), key)
@@ -299,26 +270,21 @@ func (l *leasedHits) Hits(_ *limit.Limit, what string, n int64) {
 
 // TestOverrideHasLeases: a limit that descriptors bring with themselves again and again has leases.
 func TestOverrideHasLeases(t *testing.T) {
-	t.Parallel()
-	hits := new(leasedHits)
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{limit: limit.Config{Observer: hits}})
-	req := request("anything=1")
-	req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1_000_000, Unit: types.RateLimitUnit_YEAR}
+	leased := new(leasedHits)
+	w := start(t, 3, options{limit: limit.Config{Observer: leased}})
+	req := override(1_000_000, types.RateLimitUnit_YEAR, "anything=1")
 	w.until(func() bool {
 		require.Equal(t, ok, w.ask(req).GetOverallCode())
-		return hits.n.Load() > 0
+		return leased.n.Load() > 0
 	})
 }
 
 // TestUnits: each unit of rules is one of the protocol.
 func TestUnits(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	w := start(t, 1, options{})
 	for number, name := range types.RateLimitUnit_name {
 		if unit := types.RateLimitUnit(number); unit != types.RateLimitUnit_UNKNOWN {
-			req := request("user=1")
-			req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 2, Unit: unit}
-			s := w.ask(req).GetStatuses()[0]
+			s := w.ask(override(2, unit, "user=1")).GetStatuses()[0]
 			require.Equal(t, name, s.GetCurrentLimit().GetUnit().String())
 			require.Positive(t, s.GetDurationUntilReset().AsDuration())
 		}
@@ -326,24 +292,12 @@ func TestUnits(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
-	many := make([]string, 1025)
-	for i := range many {
-		many[i] = "user=1"
-	}
-	change := func(f func(*pb.RateLimitRequest)) *pb.RateLimitRequest {
-		req := request("user=1", "tenant=1")
-		f(req)
-		return req
-	}
+	w := start(t, 1, options{})
 	for want, req := range map[string]*pb.RateLimitRequest{
-		"domain is empty":                  change(func(r *pb.RateLimitRequest) { r.Domain = "" }),
-		"0 descriptors: want 1 to 1024":    request(),
-		"1025 descriptors: want 1 to 1024": request(many...),
-		`descriptor 1: limit: unit = "unknown": want `: change(func(r *pb.RateLimitRequest) {
-			r.Descriptors[0].Limit = new(ratelimit.RateLimitDescriptor_RateLimitOverride)
-		}),
+		"domain is empty":                              {Descriptors: request("user=1").GetDescriptors()},
+		"0 descriptors: want 1 to 1024":                request(),
+		"1025 descriptors: want 1 to 1024":             request(slices.Repeat([]string{"user=1"}, 1025)...),
+		`descriptor 1: limit: unit = "unknown": want `: override(0, types.RateLimitUnit_UNKNOWN, "user=1"),
 	} {
 		_, err := w.service.ShouldRateLimit(t.Context(), req)
 		require.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)

@@ -16,7 +16,6 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 const (
@@ -33,9 +32,7 @@ func (w *world) health(of string) grpc_health_v1.HealthCheckResponse_ServingStat
 
 // TestNodeDown: the service lives, and is not ready.
 func TestNodeDown(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	w := start(t, e.Addrs(), options{
+	w := start(t, 1, options{
 		limit:   limit.Config{Budget: 100 * time.Millisecond},
 		cluster: cluster.Config{Pool: pool.Laned{Lanes: 1}},
 	})
@@ -53,13 +50,13 @@ func TestNodeDown(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, serving, told.GetStatus())
 
-	e.Nodes()[0].Close()
+	w.redis.Nodes()[0].Close()
 	w.until(func() bool {
 		w.ask(request("user=1")) // fails open
 		code, _, text = w.get(w.url + "/readyz")
 		return code == http.StatusServiceUnavailable
 	})
-	require.Contains(t, text, e.Addrs()[0])
+	require.Contains(t, text, w.redis.Addrs()[0])
 	told, err = watch.Recv()
 	require.NoError(t, err)
 	require.Equal(t, notServing, told.GetStatus())

@@ -13,12 +13,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 func TestJSON(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	const body = `{"domain": "shop", "hitsAddend": 2, "descriptors": [{"entries": [{"key": "user", "value": "1"}]}]}`
 	for i := range 2 {
 		code, fields, text := w.post(w.url+"/json", body)
@@ -53,8 +51,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	check := func(domain string, hits string, descriptors ...string) (int, http.Header, string) {
 		values := url.Values{"domain": {domain}, "descriptor": descriptors}
 		if hits != "" {
@@ -97,15 +94,13 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckIsBounded(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	w := start(t, 1, options{})
 	code, _, _ := w.get(w.url + "/check?domain=shop&descriptor=user%3D" + strings.Repeat("x", 32<<10))
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, code)
 }
 
 func TestAdmin(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	w := start(t, 1, options{})
 	w.ask(request("user=1"))
 	code, _, text := w.get("http://" + w.addrs.Admin + "/metrics")
 	require.Equal(t, http.StatusOK, code)
@@ -127,8 +122,7 @@ func TestAdmin(t *testing.T) {
 // TestUnmatched: requests that match no rule are counted, without a label of their
 // making, and /check shows which descriptors those are.
 func TestUnmatched(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	w := start(t, 1, options{})
 	for query, want := range map[string]string{
 		"domain=shop&descriptor=color%3Dred":                                            "ok: no rule matches descriptor 1\n",
 		"domain=elsewhere&descriptor=user%3D1":                                          "ok: no rule matches descriptor 1\n",
@@ -149,15 +143,8 @@ func TestUnmatched(t *testing.T) {
 
 // TestRedisRefuses: limits fail open or closed, as their rules say.
 func TestRedisRefuses(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: 50 * time.Millisecond}})
-	e.Inject(0, func(cmd string, _ []string) string {
-		if counts(cmd) {
-			return "OOM command not allowed"
-		}
-		return ""
-	})
+	w := start(t, 1, options{limit: limit.Config{Budget: 50 * time.Millisecond}})
+	w.refuse()
 	res := w.ask(request("user=1"))
 	require.Equal(t, ok, res.GetOverallCode())
 	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "nothing is known")

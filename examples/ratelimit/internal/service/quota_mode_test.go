@@ -7,17 +7,14 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestQuotaMode: rules with quota_mode deny a request only if all of them do, and say each by itself
 // what they would do. Others deny as always.
 func TestQuotaMode(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	type code = pb.RateLimitResponse_Code
 	for i, want := range [][]code{ // of all, first, second
 		{ok, ok, ok},
@@ -38,12 +35,9 @@ func TestQuotaMode(t *testing.T) {
 // TestQuotaDenialCountsForNone: a request that its quotas deny uses up no other limit, and one that another
 // limit denies uses up no quota.
 func TestQuotaDenialCountsForNone(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	w := start(t, 3, options{})
 	remaining := func(key string) uint32 {
-		look := request(key)
-		look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
-		return w.ask(look).GetStatuses()[0].GetLimitRemaining()
+		return w.ask(hits(key, 0)).GetStatuses()[0].GetLimitRemaining()
 	}
 	for i := range 5 {
 		res := w.ask(request("tenant=a", "bucket=a", "first=a", "sliding=a"))
@@ -56,9 +50,7 @@ func TestQuotaDenialCountsForNone(t *testing.T) {
 	require.EqualValues(t, 9, remaining("bucket=a"))
 	require.EqualValues(t, 6, remaining("sliding=a"))
 
-	refund := request("first=a")
-	refund.Descriptors[0].HitsAddend, refund.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(1), true
-	w.ask(refund)
+	w.ask(giveBack("first=a", 1))
 	for i := range 2 {
 		res := w.ask(request("first=a", "banned=a"))
 		require.Equal(t, over, res.GetOverallCode())
@@ -80,15 +72,8 @@ func TestQuotaDenialCountsForNone(t *testing.T) {
 
 // TestQuotaFailsClosed: a request that quotas deny without Redis is not over a limit.
 func TestQuotaFailsClosed(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: 50 * time.Millisecond}})
-	e.Inject(0, func(cmd string, _ []string) string {
-		if counts(cmd) {
-			return "OOM command not allowed"
-		}
-		return ""
-	})
+	w := start(t, 1, options{limit: limit.Config{Budget: 50 * time.Millisecond}})
+	w.refuse()
 	code, fields, text := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "third", "value": "1"}]}]}`)
 	require.Equal(t, http.StatusServiceUnavailable, code, text)
 	require.Empty(t, fields.Get("Retry-After"))
@@ -98,14 +83,12 @@ func TestQuotaFailsClosed(t *testing.T) {
 
 // TestQuotasInTime: quotas and other limits, on other servers, have one budget together.
 func TestQuotasInTime(t *testing.T) {
-	t.Parallel()
 	const budget = 500 * time.Millisecond
-	e := redistest.StartEmulated(t, 3)
-	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: budget, NearCache: -1}})
+	w := start(t, 3, options{limit: limit.Config{Budget: budget, NearCache: -1}})
 	req := request("first=a", "tenant=a", "tenant=b", "tenant=c", "tenant=d", "tenant=e")
 	stalled := make(chan struct{})
-	for i := range e.Nodes() {
-		e.Inject(i, func(string, []string) string {
+	for i := range w.redis.Nodes() {
+		w.redis.Inject(i, func(string, []string) string {
 			<-stalled
 			return ""
 		})

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // counts reports whether package limit counts hits with the command.
@@ -21,29 +20,28 @@ func counts(cmd string) bool {
 }
 
 // hold makes the node hold back the replies to commands that count until they are released, which
-// can be done more than once: the whole emulated cluster stands still meanwhile. The
-// channel says that one is held.
-func hold(e *redistest.Emulated) (held <-chan struct{}, release func()) {
+// can be done more than once and is at the test's end: the whole emulated cluster stands still meanwhile.
+// The channel says that one is held.
+func (w *world) hold() (held <-chan struct{}, release func()) {
 	first, done := make(chan struct{}), make(chan struct{})
 	var once, end sync.Once
-	e.Inject(0, func(cmd string, _ []string) string {
+	w.redis.Inject(0, func(cmd string, _ []string) string {
 		if counts(cmd) {
 			once.Do(func() { close(first) })
 			<-done
 		}
 		return ""
 	})
-	return first, func() { end.Do(func() { close(done) }) }
+	release = func() { end.Do(func() { close(done) }) }
+	w.t.Cleanup(release)
+	return first, release
 }
 
 // TestShed: while as many requests wait for Redis as may, others are refused at once,
 // and those that need no limit are answered.
 func TestShed(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	w := start(t, e.Addrs(), options{shed: &service.ShedConfig{Min: 1, Max: 1, Initial: 1}})
-	held, release := hold(e)
-	defer release()
+	w := start(t, 1, options{shed: &service.ShedConfig{Min: 1, Max: 1, Initial: 1}})
+	held, release := w.hold()
 	var client sync.WaitGroup
 	client.Go(func() {
 		res, err := w.service.ShouldRateLimit(context.Background(), request("user=1"))

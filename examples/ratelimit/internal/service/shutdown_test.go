@@ -18,14 +18,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestStopUnderLoad: every request that the service has decided is answered, and
 // before it accepts no more it says that it is not ready.
 func TestStopUnderLoad(t *testing.T) {
-	t.Parallel()
-	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{server: service.ServerConfig{DrainDelay: 3 * time.Second}})
+	w := start(t, 3, options{server: service.ServerConfig{DrainDelay: 3 * time.Second}})
 	watch, err := grpc_health_v1.NewHealthClient(w.conn).Watch(t.Context(), new(grpc_health_v1.HealthCheckRequest))
 	require.NoError(t, err)
 	reflection, err := grpc_reflection_v1.NewServerReflectionClient(w.conn).ServerReflectionInfo(t.Context())
@@ -114,11 +112,8 @@ func TestStopIsBounded(t *testing.T) {
 		},
 	} {
 		t.Run(protocol, func(t *testing.T) {
-			t.Parallel()
-			e := redistest.StartEmulated(t, 1)
-			w := start(t, e.Addrs(), options{server: service.ServerConfig{ShutdownTimeout: 500 * time.Millisecond}})
-			held, release := hold(e)
-			defer release()
+			w := start(t, 1, options{server: service.ServerConfig{ShutdownTimeout: 500 * time.Millisecond}})
+			held, _ := w.hold()
 			answer := make(chan error, 1)
 			go func() { answer <- ask(w) }()
 			<-held

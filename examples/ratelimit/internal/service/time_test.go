@@ -12,18 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestDeadline: a client that has less time than the limiter's budget gets the answer
 // that the rule has for when Redis cannot decide.
 func TestDeadline(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	w := start(t, e.Addrs(), options{})
-	_, release := hold(e)
-	defer release()
+	w := start(t, 1, options{})
+	w.hold()
 	for descriptor, want := range map[string]pb.RateLimitResponse_Code{"user=1": ok, "closed=1": over} {
 		w.until(func() bool { // a machine that is busy takes longer than the tenth that is left
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -43,11 +38,8 @@ func TestDeadline(t *testing.T) {
 // TestClientGone: the service does not wait for the reply to a hit whose client has
 // gone.
 func TestClientGone(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	w := start(t, e.Addrs(), options{})
-	held, release := hold(e)
-	defer release()
+	w := start(t, 1, options{})
+	held, _ := w.hold()
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	clients.Go(func() {

@@ -12,16 +12,22 @@ import (
 
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	types "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/redistest"
 )
+
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 // The units are long, so that no window ends in a test.
 const testRules = `
@@ -70,6 +76,7 @@ descriptors:
 // A world is a service that runs, and its clients.
 type world struct {
 	t        *testing.T
+	redis    *redistest.Emulated
 	service  pb.RateLimitServiceClient
 	conn     *grpc.ClientConn
 	http     *http.Client
@@ -89,8 +96,11 @@ type options struct {
 	maxMessage int
 }
 
-func start(t *testing.T, redis []string, o options) *world {
+// start starts a service on an emulated cluster. Its test runs beside others.
+func start(t *testing.T, primaries int, o options) *world {
 	t.Helper()
+	t.Parallel()
+	redis := redistest.StartEmulated(t, primaries)
 	if o.limit.Budget == 0 {
 		o.limit.Budget = 10 * time.Second
 	}
@@ -102,7 +112,7 @@ func start(t *testing.T, redis []string, o options) *world {
 	}
 	o.server.GRPCAddr, o.server.HTTPAddr, o.server.AdminAddr, o.server.Pprof = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", true
 	log := slog.New(slog.DiscardHandler)
-	client, err := o.cluster.New(t.Context(), redis)
+	client, err := o.cluster.New(t.Context(), redis.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	limiter, err := o.limit.New(client)
@@ -110,7 +120,7 @@ func start(t *testing.T, redis []string, o options) *world {
 	t.Cleanup(func() { require.NoError(t, limiter.Close()) })
 	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(testRules)}, func(r limit.Rule) (*limit.Limit, error) { return r.New(limiter) })
 	require.NoError(t, err)
-	w := &world{t: t, registry: prometheus.NewRegistry(), stopped: make(chan struct{})}
+	w := &world{t: t, redis: redis, registry: prometheus.NewRegistry(), stopped: make(chan struct{})}
 	c := service.Config{Limiter: limiter, Budget: o.limit.Budget, Rules: store, Metrics: service.NewMetrics(w.registry, store), MaxMessage: o.maxMessage, Log: log}
 	if o.shed != nil {
 		c.Shedder = service.NewShedder(*o.shed, w.registry)
@@ -141,6 +151,16 @@ func (w *world) wait() {
 	<-w.stopped
 }
 
+// refuse makes the first node refuse commands that count hits.
+func (w *world) refuse() {
+	w.redis.Inject(0, func(cmd string, _ []string) string {
+		if counts(cmd) {
+			return "OOM command not allowed"
+		}
+		return ""
+	})
+}
+
 // until tries again until the condition holds. It runs in the test's goroutine, so that
 // the condition may fail the test.
 func (w *world) until(condition func() bool) {
@@ -163,6 +183,27 @@ func request(descriptors ...string) *pb.RateLimitRequest {
 		}
 		req.Descriptors = append(req.Descriptors, d)
 	}
+	return req
+}
+
+// hits makes a request of a descriptor that brings its hits with itself; none looks.
+func hits(descriptor string, n uint64) *pb.RateLimitRequest {
+	req := request(descriptor)
+	req.Descriptors[0].HitsAddend = wrapperspb.UInt64(n)
+	return req
+}
+
+// giveBack makes a request of a descriptor that gives hits back.
+func giveBack(descriptor string, n uint64) *pb.RateLimitRequest {
+	req := hits(descriptor, n)
+	req.Descriptors[0].IsNegativeHits = true
+	return req
+}
+
+// override makes a request whose first descriptor brings its limit with itself.
+func override(perUnit uint32, unit types.RateLimitUnit, descriptors ...string) *pb.RateLimitRequest {
+	req := request(descriptors...)
+	req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: perUnit, Unit: unit}
 	return req
 }
 

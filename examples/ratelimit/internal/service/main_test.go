@@ -1,9 +1,0 @@
-package service_test
-
-import (
-	"testing"
-
-	"github.com/redislanes/redislanes/internal/servers"
-)
-
-func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
