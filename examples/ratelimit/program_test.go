@@ -27,6 +27,8 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
+
 // A running is a program in this process.
 type running struct {
 	t       *testing.T

@@ -22,10 +22,13 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/internal/race"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/redistest/sim"
 )
+
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 const delivery = 1500 * time.Millisecond
 

@@ -1,18 +1,15 @@
-package rules_test
+package rules
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
-	"github.com/redislanes/redislanes/limit"
 )
 
 // TestMatchMap: a bucket id matches as a descriptor with its entries in the order of the levels does.
 func TestMatchMap(t *testing.T) {
 	t.Parallel()
-	set, err := rules.Parse(func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }, rules.Source{Name: "rules.yaml", Text: []byte(`
+	set := parsed(t, `
 domain: d
 descriptors:
   - key: z
@@ -31,18 +28,17 @@ descriptors:
   - key: w
     value: x*
     rate_limit: {unit: second, requests_per_unit: 4}
-`)})
-	require.NoError(t, err)
+`)
 	type id = map[string]string
 	for _, c := range []struct {
 		id    id
-		in    []rules.Entry // the same as a descriptor
-		limit uint32        // 0: no rule
+		in    []Entry // the same as a descriptor
+		limit uint32  // 0: no rule
 	}{
-		{id{"a": "1", "z": "2"}, []rules.Entry{{"z", "2"}, {"a", "1"}}, 1},
-		{id{"a": "only", "z": "2"}, []rules.Entry{{"a", "only"}, {"z", "2"}}, 3},
-		{id{"a": "only", "y": "1", "z": "2"}, []rules.Entry{{"a", "only"}, {"y", "1"}, {"z", "2"}}, 2},
-		{id{"w": "xyz"}, []rules.Entry{{"w", "xyz"}}, 4},
+		{id{"a": "1", "z": "2"}, []Entry{{"z", "2"}, {"a", "1"}}, 1},
+		{id{"a": "only", "z": "2"}, []Entry{{"a", "only"}, {"z", "2"}}, 3},
+		{id{"a": "only", "y": "1", "z": "2"}, []Entry{{"a", "only"}, {"y", "1"}, {"z", "2"}}, 2},
+		{id{"w": "xyz"}, []Entry{{"w", "xyz"}}, 4},
 		{id{"w": "y"}, nil, 0},
 		{id{"z": "2"}, nil, 0},
 		{id{"a": "1", "z": "2", "more": "3"}, nil, 0},

@@ -10,8 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/limit"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// limitOf makes limits as a limiter with a client does.
+func limitOf(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }
 
 func parsed(t *testing.T, text string) *Set {
 	t.Helper()

@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
+	"github.com/redislanes/redislanes/internal/leak"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const step = 10 * time.Millisecond
 

@@ -1,9 +1,0 @@
-package share_test
-
-import (
-	"testing"
-
-	"github.com/redislanes/redislanes/internal/leak"
-)
-
-func TestMain(m *testing.M) { leak.Main(m) }

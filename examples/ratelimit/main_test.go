@@ -1,9 +1,0 @@
-package main
-
-import (
-	"testing"
-
-	"github.com/redislanes/redislanes/internal/servers"
-)
-
-func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
