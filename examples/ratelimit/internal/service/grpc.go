@@ -19,27 +19,20 @@ import (
 
 // ShouldRateLimit is envoy.service.ratelimit.v3.RateLimitService's.
 func (s *Service) ShouldRateLimit(ctx context.Context, req *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
-	began := s.Metrics.begin("grpc")
+	done := s.Metrics.begin()
 	var a answer
-	err := s.small(req)
-	if err == nil {
+	var err error
+	if n := proto.Size(req); n > s.MaxMessage { // the gRPC server takes larger messages, for reports of quotas
+		err = status.Errorf(codes.ResourceExhausted, "the request has %d bytes: want at most %d, or a larger -max-message", n, s.MaxMessage)
+	} else {
 		a, err = s.decide(ctx, req)
 	}
 	if err != nil {
-		s.Metrics.done("grpc", status.Code(err).String(), began)
+		done(status.Code(err).String())
 		return nil, err
 	}
-	s.Metrics.done("grpc", a.response.GetOverallCode().String(), began)
+	done(a.response.GetOverallCode().String())
 	return a.response, nil
-}
-
-// small returns an error for a request that is too large. The gRPC server takes messages of any
-// service, and reports of quotas may be larger.
-func (s *Service) small(req *pb.RateLimitRequest) error {
-	if n := proto.Size(req); n > s.MaxMessage {
-		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes: want at most %d, or a larger -max-message", n, s.MaxMessage)
-	}
-	return nil
 }
 
 const (

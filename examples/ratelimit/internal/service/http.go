@@ -15,8 +15,8 @@ import (
 // Handler returns what is served over HTTP: /json, /check, /healthz and /readyz.
 func (s *Service) Handler(h *Health) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("POST /json", s.measured("json", http.HandlerFunc(s.serveJSON)))
-	mux.Handle("GET /check", s.measured("check", http.HandlerFunc(s.serveCheck)))
+	mux.Handle("POST /json", s.Metrics.handler("json", s.serveJSON))
+	mux.Handle("GET /check", s.Metrics.handler("check", s.serveCheck))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := h.Ready(); err != nil {
@@ -96,26 +96,4 @@ func httpError(w http.ResponseWriter, err error) {
 		code = statusGone
 	}
 	http.Error(w, status.Convert(err).Message(), code)
-}
-
-// measured counts requests, by the name and the status.
-func (s *Service) measured(name string, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := s.Metrics.begin(name)
-		noted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		defer func() { s.Metrics.done(name, strconv.Itoa(noted.status), began) }()
-		next.ServeHTTP(noted, r)
-	})
-}
-
-// A statusWriter notes the status of a response.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader is part of http.ResponseWriter.
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
 }

@@ -1,9 +1,11 @@
 package service
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 )
@@ -72,17 +74,23 @@ func (m *Metrics) matchedNothing(domain string, known bool) {
 	m.unmatched.WithLabelValues(domain).Inc()
 }
 
-// begin counts a request that is to be answered, and returns the time.
-func (m *Metrics) begin(method string) (began time.Time) {
-	m.inFlight.WithLabelValues(method).Inc()
-	return time.Now()
+// begin counts a request over gRPC. Its end is counted by the returned function.
+func (m *Metrics) begin() (done func(code string)) {
+	began, inFlight := time.Now(), m.inFlight.WithLabelValues("grpc")
+	inFlight.Inc()
+	return func(code string) {
+		inFlight.Dec()
+		m.requests.WithLabelValues("grpc", code).Inc()
+		m.took.WithLabelValues("grpc").Observe(time.Since(began).Seconds())
+	}
 }
 
-// done counts a request that was answered.
-func (m *Metrics) done(method, code string, began time.Time) {
-	m.inFlight.WithLabelValues(method).Dec()
-	m.requests.WithLabelValues(method, code).Inc()
-	m.took.WithLabelValues(method).Observe(time.Since(began).Seconds())
+// handler counts requests over HTTP.
+func (m *Metrics) handler(method string, next http.HandlerFunc) http.Handler {
+	labels := prometheus.Labels{"method": method}
+	counted := promhttp.InstrumentHandlerCounter(m.requests.MustCurryWith(labels), next)
+	timed := promhttp.InstrumentHandlerDuration(m.took.MustCurryWith(labels), counted)
+	return promhttp.InstrumentHandlerInFlight(m.inFlight.With(labels), timed)
 }
 
 // Reloaded counts a change of the files, and the mistake if there is one.
