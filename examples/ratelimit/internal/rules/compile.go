@@ -46,7 +46,7 @@ func (c *compiler) add(name string, d *file) error {
 	}
 	root := c.set.domains[d.Domain]
 	if root == nil { // not in another file
-		root = &node{at: place{name, d.line}}
+		root = newNode(place{name, d.line})
 		c.set.domains[d.Domain] = root
 	}
 	return c.level(root, nil, d.Descriptors)
@@ -66,7 +66,8 @@ func (c *compiler) level(n *node, path []Entry, descriptors []descriptor) error 
 		if d.Shared && !strings.HasSuffix(d.Value, "*") {
 			return c.errorf(d.line, "share_threshold on a descriptor with value %q: want a value that ends in *, or no share_threshold", d.Value)
 		}
-		made := &node{at: place{c.file, d.line}, shared: d.Shared}
+		made := newNode(place{c.file, d.line})
+		made.shared = d.Shared
 		if before := n.put(e, made); before != nil {
 			if before.at.file != c.file {
 				return c.errorf(d.line, "a second descriptor with key %q and value %q in domain %q, as at %v: put both into one file, as one", d.Key, d.Value, c.domain, before.at)
@@ -74,11 +75,8 @@ func (c *compiler) level(n *node, path []Entry, descriptors []descriptor) error 
 			return c.errorf(d.line, "a second descriptor with key %q and value %q, as in line %d", d.Key, d.Value, before.at.line)
 		}
 		below := append(slices.Clone(path), e)
-		if d.Shadow && (d.Limit == nil || d.Limit.Unlimited) {
-			return c.errorf(d.line, "shadow_mode on a descriptor that has no limit")
-		}
-		if d.Quota && (d.Limit == nil || d.Limit.Unlimited) {
-			return c.errorf(d.line, "quota_mode on a descriptor that has no limit")
+		if (d.Shadow || d.Quota) && (d.Limit == nil || d.Limit.Unlimited) {
+			return c.errorf(d.line, "shadow_mode or quota_mode on a descriptor that has no limit")
 		}
 		if d.Limit != nil {
 			rule, err := c.rule(below, d)
@@ -101,11 +99,11 @@ func (n *node) put(e Entry, made *node) (before *node) {
 	switch {
 	case e.Value == "":
 		if before = n.any[e.Key]; before == nil {
-			n.any = with(n.any, e.Key, made)
+			n.any[e.Key] = made
 		}
 	case !isPrefix:
 		if before = n.exact[e]; before == nil {
-			n.exact = with(n.exact, e, made)
+			n.exact[e] = made
 		}
 	default:
 		all := n.prefixes[e.Key]
@@ -115,17 +113,9 @@ func (n *node) put(e Entry, made *node) (before *node) {
 		if found {
 			return all[at].node
 		}
-		n.prefixes = with(n.prefixes, e.Key, slices.Insert(all, at, prefix{text, made}))
+		n.prefixes[e.Key] = slices.Insert(all, at, prefix{text, made})
 	}
 	return before
-}
-
-func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
-	if m == nil {
-		m = make(map[K]V)
-	}
-	m[key] = value
-	return m
 }
 
 func (c *compiler) rule(path []Entry, d *descriptor) (*Rule, error) {

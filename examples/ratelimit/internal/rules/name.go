@@ -1,13 +1,16 @@
 package rules
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 )
 
 const (
-	longestName = 64 // of a limit.Rule
-	hashLength  = 12 // hexadecimal digits
+	longestName = 64  // of a limit.Rule
+	hashLength  = 12  // hexadecimal digits
+	longestKey  = 512 // that is sent to Redis as it is
 )
 
 // nameOf returns the name of the limit at the end of the path, such as
@@ -31,9 +34,8 @@ func nameOf(domain string, path []Entry) string {
 	if plain && len(name) <= longestName {
 		return string(name)
 	}
-	sum := sha256.Sum256(identity)
 	name = name[:min(len(name), longestName-hashLength-1)]
-	return string(name) + "-" + hex.EncodeToString(sum[:hashLength/2])
+	return string(name) + "-" + hash(identity)[:hashLength]
 }
 
 // appendWord appends a part of a name. It reports whether the parts before were plain
@@ -50,4 +52,31 @@ func appendWord(name []byte, word string, plain bool) ([]byte, bool) {
 		}
 	}
 	return name, plain
+}
+
+// appendPart appends what a request says, with its length in front: no two lists of
+// parts become the same key.
+func appendPart(key []byte, part string) []byte {
+	key = strconv.AppendInt(key, int64(len(part)), 10)
+	key = append(key, ':')
+	return append(key, part...)
+}
+
+// finish makes a key of the parts. They begin with a digit, so that no others become
+// what this adds.
+func finish(parts []byte) string {
+	switch {
+	case len(parts) > longestKey:
+		return "sha256:" + hash(parts)
+	case bytes.IndexByte(parts, '{') >= 0:
+		// The first braces of a key choose its slot, unless there is nothing
+		// between them. Requests must not choose it: one node would have all keys.
+		return "{}" + string(parts)
+	}
+	return string(parts)
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

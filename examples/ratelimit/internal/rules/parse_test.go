@@ -35,7 +35,7 @@ func entries(text string) (all []Entry) {
 	return all
 }
 
-const full = `
+const full = `--- # templates write such markers around a document
 domain: shop
 descriptors:
   - key: user
@@ -85,6 +85,7 @@ descriptors:
     value:
     rate_limit:
     descriptors:
+---
 `
 
 func TestMatch(t *testing.T) {
@@ -228,13 +229,6 @@ descriptors:
 	}
 }
 
-// TestMarkers: templates write lines with --- around a document.
-func TestMarkers(t *testing.T) {
-	t.Parallel()
-	set := parsed(t, "---\ndomain: d\ndescriptors: [{key: k, rate_limit: {unlimited: true}}]\n---\n")
-	require.Equal(t, 1, set.Rules())
-}
-
 // TestMistakes: each has the file, the line and the reason.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
@@ -265,8 +259,8 @@ func TestMistakes(t *testing.T) {
 		{"domain: d\ndescriptors:\n- key: k\n  value: v\n- key: k\n  value: v\n", `rules.yaml:5: a second descriptor with key "k" and value "v", as in line 3`},
 		{"domain: d\ndescriptors:\n- key: k\n  value: v*\n- key: k\n  value: v*\n", `rules.yaml:5: a second descriptor`},
 		{"domain: d\ndescriptors:\n- key: k\n  shadow_mode: perhaps\n", `rules.yaml:4: "perhaps": want true or false`},
-		{"domain: d\ndescriptors:\n- key: k\n  shadow_mode: true\n", "rules.yaml:3: shadow_mode on a descriptor that has no limit"},
-		{"domain: d\ndescriptors:\n- key: k\n  quota_mode: true\n", "rules.yaml:3: quota_mode on a descriptor that has no limit"},
+		{"domain: d\ndescriptors:\n- key: k\n  shadow_mode: true\n", "rules.yaml:3: shadow_mode or quota_mode on a descriptor that has no limit"},
+		{"domain: d\ndescriptors:\n- key: k\n  quota_mode: true\n", "rules.yaml:3: shadow_mode or quota_mode on a descriptor that has no limit"},
 		{head + "    unit: second\n", "rules.yaml:5: rate_limit has no requests_per_unit"},
 		{head + "    requests_per_unit: 1\n", `rules.yaml:5: unit = "": want second, minute, hour`},
 		{head + "    requests_per_unit: 1\n    unit: fortnight\n", `rules.yaml:5: unit = "fortnight"`},
@@ -318,16 +312,6 @@ func bomb() string {
 		b.WriteString("]}\n")
 	}
 	return b.String()
-}
-
-func TestSeveralFiles(t *testing.T) {
-	t.Parallel()
-	rule := []byte("domain: d\ndescriptors: [{key: k, rate_limit: {unit: second, requests_per_unit: 1}}]\n")
-	other := []byte("domain: e\ndescriptors: [{key: k, rate_limit: {unit: second, requests_per_unit: 2}}]\n")
-	set, err := Parse(limitOf, Source{"d.yaml", rule}, Source{"e.yaml", other})
-	require.NoError(t, err)
-	require.Equal(t, 2, set.Domains())
-	require.True(t, set.Has("e"))
 }
 
 // TestDomainInSeveralFiles: their rules are merged, and each descriptor is in one of them.

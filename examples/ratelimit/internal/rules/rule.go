@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -75,6 +76,27 @@ func (r *Rule) Settings() limit.Rule {
 // InShadow reports whether the rule denies nothing.
 func (r *Rule) InShadow() bool { return r.Settings().Shadow && !r.Quota }
 
+// Override returns the limit that a descriptor brings with itself, and the key that
+// its hits are counted by. No file can have a limit of its name, which has no dot.
+func Override(domain string, entries []Entry, perUnit uint32, unit Unit, shadow bool) (*Rule, string, error) {
+	window, ok := windows[unit]
+	if !ok {
+		return nil, "", fmt.Errorf("unit = %q: want %s", unit, unitNames)
+	}
+	key := appendPart(nil, domain)
+	for _, e := range entries {
+		key = appendPart(appendPart(key, e.Key), e.Value)
+	}
+	own := limit.Rule{Name: "override-" + string(unit), Quota: int64(perUnit), Window: window, Shadow: shadow}
+	return &Rule{Own: own, Unit: unit, RequestsPerUnit: perUnit}, finish(key), nil
+}
+
+// IsAs reports whether a rule denies the same as the limit that a descriptor brings with itself, which is
+// never in the shadow by itself.
+func (r *Rule) IsAs(own *Rule) bool {
+	return r != nil && r.Unit == own.Unit && r.RequestsPerUnit == own.RequestsPerUnit && r.Settings().Shadow == own.Own.Shadow
+}
+
 // A Set is the rules of all domains. It does not change.
 type Set struct {
 	domains map[string]*node
@@ -106,6 +128,10 @@ type node struct {
 	exact    map[Entry]*node     // by key and value
 	any      map[string]*node    // by key: those without a value
 	prefixes map[string][]prefix // by key, the longest first: those with a value that ends in *
+}
+
+func newNode(at place) *node {
+	return &node{at: at, exact: make(map[Entry]*node), any: make(map[string]*node), prefixes: make(map[string][]prefix)}
 }
 
 func (n *node) empty() bool { return len(n.exact)+len(n.any)+len(n.prefixes) == 0 }

@@ -34,21 +34,15 @@ type Store struct {
 func Open(path string, limitOf func(limit.Rule) (*limit.Limit, error)) (*Store, error) {
 	s := &Store{path: path, limitOf: limitOf}
 	_, err := s.Reload()
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, err
 }
 
 // Fixed returns a store with the rules of one text, which do not change.
 func Fixed(source Source, limitOf func(limit.Rule) (*limit.Limit, error)) (*Store, error) {
+	s := new(Store)
 	set, err := Parse(limitOf, source)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{}
 	s.current.Store(set)
-	return s, nil
+	return s, err
 }
 
 // Set returns the rules that are in force.
@@ -82,8 +76,11 @@ func (s *Store) Reload() (changed bool, err error) {
 const lookEvery = time.Second
 
 // Watch reloads the files again and again until the context ends. It calls told each time that they had changed, with
-// the mistake if there is one.
+// the mistake if there is one. It returns at once if there are no files.
 func (s *Store) Watch(ctx context.Context, told func(error)) {
+	if s.path == "" {
+		return
+	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
