@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -12,36 +13,27 @@ const (
 	emulatedTick  = time.Second
 )
 
-// An emulated is a cluster in this process, whose time passes.
-type emulated struct {
-	*redistest.Emulated
-	stop    chan struct{}
-	passing sync.WaitGroup
-}
-
-func startEmulated() (*emulated, error) {
-	nodes, err := redistest.LaunchEmulated(emulatedNodes)
+// startEmulated starts a cluster in this process, whose time passes until it is closed.
+func startEmulated() (addrs []string, stop func() error, err error) {
+	cluster, err := redistest.LaunchEmulated(emulatedNodes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	e := &emulated{Emulated: nodes, stop: make(chan struct{})}
-	e.passing.Go(func() {
-		tick := time.NewTicker(emulatedTick)
-		defer tick.Stop()
-		for {
+	ctx, cancel := context.WithCancel(context.Background())
+	var passing sync.WaitGroup
+	passing.Go(func() {
+		for tick := time.Tick(emulatedTick); ; {
 			select {
-			case <-e.stop:
+			case <-ctx.Done():
 				return
-			case <-tick.C:
-				e.FastForward(emulatedTick) // keys expire only so
+			case <-tick:
+				cluster.FastForward(emulatedTick) // keys expire only so
 			}
 		}
 	})
-	return e, nil
-}
-
-func (e *emulated) close() error {
-	close(e.stop)
-	e.passing.Wait()
-	return e.Close()
+	return cluster.Addrs(), func() error {
+		cancel()
+		passing.Wait()
+		return cluster.Close()
+	}, nil
 }

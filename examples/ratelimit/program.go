@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,7 +14,6 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
-	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/limit/limitmetrics"
 	"github.com/redislanes/redislanes/metrics"
 )
@@ -26,7 +26,6 @@ type program struct {
 	log     *slog.Logger
 	metrics *service.Metrics
 	store   *rules.Store
-	watches bool       // the rules may change
 	set     *rules.Set // that was logged last
 	server  *service.Server
 
@@ -56,7 +55,12 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	}
 	p.onClose(limiter.Close)
 	limitOf := s.limitOf(limiter)
-	if err := p.load(s.Rules.Path, limitOf); err != nil {
+	if s.Rules.Path == "" {
+		p.store, err = rules.Fixed(rules.Source{Name: "rules.yaml (embedded)", Text: defaultRules}, limitOf)
+	} else {
+		p.store, err = rules.Open(s.Rules.Path, limitOf)
+	}
+	if err != nil {
 		return p, err
 	}
 	p.metrics = service.NewMetrics(registry, p.store)
@@ -71,7 +75,9 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	health := service.NewHealth(redis)
 	decider := service.New(service.Config{
 		Limiter: limiter, Budget: config.Budget, Shadow: s.Rules.Shadow, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
-		Quota: quota.New(s.Quota.config(client, p.store, s.Limit.Prefix, log), registry),
+		Quota: quota.New(quota.Config{
+			Client: client, Rules: p.store, Prefix: s.Limit.Prefix, TTL: s.Quota.TTL, Delivery: s.Quota.Delivery, Log: log,
+		}, registry),
 	})
 	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.config())
 	return p, err
@@ -86,12 +92,12 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 		return nil, err
 	}
 	if len(addrs) == 0 {
-		emulated, err := startEmulated()
+		emulated, stop, err := startEmulated()
 		if err != nil {
 			return nil, err
 		}
-		p.onClose(emulated.close)
-		addrs = emulated.Addrs()
+		p.onClose(stop)
+		addrs = emulated
 		p.log.Info("no addresses are given: using a cluster that is emulated in this process", "nodes", len(addrs))
 	}
 	ofClient := metrics.New()
@@ -107,32 +113,16 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 	return client, nil
 }
 
-// load opens the rules.
-func (p *program) load(path string, limitOf func(limit.Rule) (*limit.Limit, error)) (err error) {
-	if path == "" {
-		p.store, err = rules.Fixed(rules.Source{Name: "rules.yaml (embedded)", Text: defaultRules}, limitOf)
-		return err
-	}
-	if p.store, err = rules.Open(path, limitOf); err != nil {
-		return err
-	}
-	p.watches = true
-	return nil
-}
-
 // run serves until the context ends and the last request is answered.
 func (p *program) run(ctx context.Context) error {
 	addrs := p.server.Addrs()
-	set := p.store.Set()
-	p.set = set
-	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "live", "http://"+addrs.Admin+"/live/", "domains", set.Domains(), "rules", set.Rules())
-	if p.watches {
-		watching, stop := context.WithCancel(context.Background())
-		var watcher sync.WaitGroup
-		watcher.Go(func() { p.store.Watch(watching, p.reloaded) })
-		defer watcher.Wait()
-		defer stop()
-	}
+	p.set = p.store.Set()
+	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "live", "http://"+addrs.Admin+"/live/", "domains", p.set.Domains(), "rules", p.set.Rules())
+	watching, stop := context.WithCancel(context.Background())
+	var watcher sync.WaitGroup
+	watcher.Go(func() { p.store.Watch(watching, p.reloaded) })
+	defer watcher.Wait()
+	defer stop()
 	err := p.server.Run(ctx)
 	if err == nil {
 		p.log.Info("stopped: every request was answered")
@@ -165,8 +155,8 @@ func (p *program) onClose(f func() error) {
 }
 
 func (p *program) close() {
-	for i := len(p.closers) - 1; i >= 0; i-- {
-		p.closers[i]()
+	for _, f := range slices.Backward(p.closers) {
+		f()
 	}
 	p.closers = nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -79,6 +80,11 @@ func (l *limitSettings) config() limit.Config {
 	return limit.Config{Prefix: l.Prefix, Budget: l.Budget, NearCache: l.NearCache, Instances: l.Instances, ServerTime: l.ServerTime}
 }
 
+type quotaSettings struct {
+	TTL      time.Duration `name:"quota-ttl" default:"10s" help:"Time to live of assignments of the rate limit quota service, in whole seconds."`
+	Delivery time.Duration `name:"quota-delivery" default:"500ms" help:"How long an assignment takes to reach its client, at most."`
+}
+
 type shedSettings struct {
 	On      bool `name:"shed" help:"Refuse requests at once while too many wait for Redis. The number that may wait follows the round-trip times."`
 	Min     uint `name:"shed-min" default:"64" help:"How many requests may wait for Redis at a time in any case."`
@@ -88,6 +94,20 @@ type shedSettings struct {
 
 func (s *shedSettings) config() service.ShedConfig {
 	return service.ShedConfig{Min: s.Min, Max: s.Max, Initial: s.Initial}
+}
+
+// logSettings say what is logged, and how.
+type logSettings struct {
+	Level  slog.Level `name:"log-level" default:"info" help:"Least level that is logged: debug, info, warn or error."`
+	Format string     `name:"log-format" enum:"text,json" default:"text" help:"Form of the log, which goes to the standard error: text or json."`
+}
+
+func (l *logSettings) logger(to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: l.Level}
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
 }
 
 const description = "A rate limit service on a Redis Cluster, with Envoy's gRPC interface and HTTP. " +
@@ -129,6 +149,17 @@ func (s *settings) checkTogether() error {
 	}
 	if before, after, open := strings.Cut(s.Limit.Prefix, "{"); open && !strings.Contains(after, "}") {
 		errs = append(errs, fmt.Errorf("--prefix: the brace after %q is not closed: text of requests would choose the slots of keys", before))
+	}
+	return errors.Join(errs...)
+}
+
+func (q *quotaSettings) check() error {
+	var errs []error
+	if q.TTL < time.Second || q.TTL%time.Second != 0 {
+		errs = append(errs, fmt.Errorf("--quota-ttl = %v: must be whole seconds, at least 1", q.TTL))
+	}
+	if q.Delivery < 10*time.Millisecond || q.Delivery > q.TTL/2 {
+		errs = append(errs, fmt.Errorf("--quota-delivery = %v: must be at least 10ms, and at most half of --quota-ttl", q.Delivery))
 	}
 	return errors.Join(errs...)
 }
