@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +31,7 @@ func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 type running struct {
 	t       *testing.T
 	addrs   service.Addrs
-	log     *safeBuffer
+	log     *os.File
 	stop    context.CancelFunc
 	stopped chan error
 }
@@ -42,7 +40,10 @@ type running struct {
 func launch(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	r := &running{t: t, log: new(safeBuffer), stop: stop, stopped: make(chan error, 1)}
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = log.Close() })
+	r := &running{t: t, log: log, stop: stop, stopped: make(chan error, 1)}
 	args = append([]string{"-grpc-addr=127.0.0.1:0", "-http-addr=127.0.0.1:0", "-admin-addr=127.0.0.1:0", "-drain-delay=0s", "-budget=5s"}, args...)
 	started := make(chan service.Addrs, 1)
 	go func() {
@@ -52,7 +53,7 @@ func launch(t *testing.T, args ...string) *running {
 	select {
 	case r.addrs = <-started:
 	case err := <-r.stopped:
-		t.Fatalf("it has not started: %v\n%s", err, r.log)
+		t.Fatalf("it has not started: %v\n%s", err, r.said())
 	}
 	return r
 }
@@ -61,7 +62,15 @@ func launch(t *testing.T, args ...string) *running {
 func (r *running) end() {
 	r.t.Helper()
 	r.stop()
-	require.NoError(r.t, <-r.stopped, "%s", r.log)
+	require.NoError(r.t, <-r.stopped, r.said())
+}
+
+// said returns the log.
+func (r *running) said() string {
+	r.t.Helper()
+	text, err := os.ReadFile(r.log.Name())
+	require.NoError(r.t, err)
+	return string(text)
 }
 
 // quotas opens a stream of quotas, on a connection that the test's end closes.
@@ -86,21 +95,17 @@ func (r *running) get(url string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+// check returns the status of the answer to a query.
+func (r *running) check(query string) int {
+	r.t.Helper()
+	code, _ := r.get(r.addrs.HTTP + "/check?" + query)
+	return code
 }
 
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+func (r *running) metrics() string {
+	r.t.Helper()
+	_, text := r.get(r.addrs.Admin + "/metrics")
+	return text
 }
 
 // TestRun: without arguments, on an emulated cluster and with the rules that are in the
@@ -110,13 +115,11 @@ func TestRun(t *testing.T) {
 	r := launch(t, "-log-format=json", "-shed")
 	code, text := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusOK, code, text)
-	code, _ = r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=remote_address=198.51.100.7")
-	require.Equal(t, http.StatusTooManyRequests, code)
-	code, _ = r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=user=42&descriptor=plan=free,user=42")
-	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, http.StatusTooManyRequests, r.check("domain=shop&descriptor=remote_address=198.51.100.7"))
+	require.Equal(t, http.StatusOK, r.check("domain=shop&descriptor=user=42&descriptor=plan=free,user=42"))
 	_, text = r.get(r.addrs.Admin + "/live/")
 	require.Contains(t, text, "without Redis")
-	_, text = r.get(r.addrs.Admin + "/metrics")
+	text = r.metrics()
 	for _, want := range []string{
 		"go_goroutines", "process_cpu_seconds_total", "redislanes_slots_owned 16384", "redislanes_request_duration_seconds",
 		`redislanes_limit_decisions_total{limit="shop.user",outcome="allowed",shadow="false"} 1`, "ratelimit_shed_limit 256",
@@ -124,7 +127,7 @@ func TestRun(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	r.end()
-	require.Contains(t, r.log.String(), `"msg":"serving"`)
+	require.Contains(t, r.said(), `"msg":"serving"`)
 }
 
 // TestRunQuotas: the rate limit quota service assigns what a rule allows, and the program stops although
@@ -191,12 +194,10 @@ func TestLargeReport(t *testing.T) {
 func TestRunInShadow(t *testing.T) {
 	t.Parallel()
 	r := launch(t, "-shadow")
-	code, _ := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=remote_address=198.51.100.7")
-	require.Equal(t, http.StatusOK, code)
-	_, text := r.get(r.addrs.Admin + "/metrics")
-	require.Regexp(t, `redislanes_limit_decisions_total{limit="shop.remote_address_198.51.100.7-[0-9a-f]{12}",outcome="denied",shadow="true"} 1\n`, text)
+	require.Equal(t, http.StatusOK, r.check("domain=shop&descriptor=remote_address=198.51.100.7"))
+	require.Regexp(t, `redislanes_limit_decisions_total{limit="shop.remote_address_198.51.100.7-[0-9a-f]{12}",outcome="denied",shadow="true"} 1\n`, r.metrics())
 	r.end()
-	require.Contains(t, r.log.String(), "stopped")
+	require.Contains(t, r.said(), "stopped")
 }
 
 // TestReload: the rules of a file are replaced while the program runs, but not by a
@@ -211,27 +212,21 @@ func TestReload(t *testing.T) {
 	const rule = "domain: d\ndescriptors: [{key: k, rate_limit: {unit: year, requests_per_unit: 0}}]\n"
 	write("domain: d\n")
 	r := launch(t, "-rules", path)
-	const check = "/check?domain=d&descriptor=k=1"
-	code, _ := r.get(r.addrs.HTTP + check)
-	require.Equal(t, http.StatusOK, code)
+	const query = "domain=d&descriptor=k=1"
+	eventually := func(is func() bool) { require.Eventually(t, is, 10*time.Second, 10*time.Millisecond) }
+	require.Equal(t, http.StatusOK, r.check(query))
 	write(rule)
-	require.Eventually(t, func() bool {
-		code, _ := r.get(r.addrs.HTTP + check)
-		return code == http.StatusTooManyRequests
-	}, 10*time.Second, 10*time.Millisecond)
+	eventually(func() bool { return r.check(query) == http.StatusTooManyRequests })
 	write("domain: d\ndescriptors: [{kye: k}]\n")
-	require.Eventually(t, func() bool { return strings.Contains(r.log.String(), path+`:2: unknown field`) }, 10*time.Second, 10*time.Millisecond)
-	require.Eventually(t, func() bool {
-		_, text := r.get(r.addrs.Admin + "/metrics")
-		return strings.Contains(text, `ratelimit_rules_reloads_total{result="error"} 1`) && strings.Contains(text, "ratelimit_rules_last_reload_successful 0")
-	}, 10*time.Second, 10*time.Millisecond)
-	code, _ = r.get(r.addrs.HTTP + check)
-	require.Equal(t, http.StatusTooManyRequests, code)
-	require.NotContains(t, r.log.String(), "not limited")
+	eventually(func() bool { return strings.Contains(r.said(), path+`:2: unknown field`) })
+	require.Contains(t, r.metrics(), `ratelimit_rules_reloads_total{result="error"} 1`)
+	require.Contains(t, r.metrics(), "ratelimit_rules_last_reload_successful 0")
+	require.Equal(t, http.StatusTooManyRequests, r.check(query))
+	require.NotContains(t, r.said(), "not limited")
 	write("domain: other\n")
-	require.Eventually(t, func() bool {
-		return strings.Contains(r.log.String(), `level=WARN msg="domains have no rules any more: their requests are not limited" domains=[d]`)
-	}, 10*time.Second, 10*time.Millisecond)
+	eventually(func() bool {
+		return strings.Contains(r.said(), `level=WARN msg="domains have no rules any more: their requests are not limited" domains=[d]`)
+	})
 	r.end()
 }
 
@@ -242,12 +237,11 @@ func TestRunSecured(t *testing.T) {
 	secure := []string{"-addrs", server.Addrs()[0], "-tls", "-tls-ca", ca, "-tls-cert", cert, "-tls-key", key, "-pool=fixed", "-pool-size=2", "-log-level=debug"}
 	t.Setenv(passwordVariable, "canary")
 	r := launch(t, secure...)
-	code, text := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=plan=paid,user=42")
-	require.Equal(t, http.StatusOK, code, text)
-	code, text = r.get(r.addrs.HTTP + "/readyz")
+	require.Equal(t, http.StatusOK, r.check("domain=shop&descriptor=plan=paid,user=42"))
+	code, text := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusOK, code, text)
 	r.end()
-	require.NotContains(t, r.log.String(), "canary")
+	require.NotContains(t, r.said(), "canary")
 
 	t.Setenv(passwordVariable, "canary2")
 	err := run(t.Context(), secure, io.Discard, io.Discard, nil)
@@ -298,18 +292,15 @@ func TestRunLazy(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "redis.sock")
 	r := launch(t, "-addrs", "unix://"+socket+"?lazy=true", "-ready-needs-redis")
 	defer r.end()
-	check := func(descriptor string) int {
-		code, _ := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=" + descriptor)
-		return code
-	}
-	require.Equal(t, http.StatusOK, check("user=42"))
-	require.Equal(t, http.StatusServiceUnavailable, check("purchase=1"))
-	require.Equal(t, 1, strings.Count(r.log.String(), "limits are not enforced"), "one line for all")
+	const purchase = "domain=shop&descriptor=purchase=1"
+	require.Equal(t, http.StatusOK, r.check("domain=shop&descriptor=user=42"))
+	require.Equal(t, http.StatusServiceUnavailable, r.check(purchase))
+	require.Equal(t, 1, strings.Count(r.said(), "limits are not enforced"), "one line for all")
 	code, _ := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 
 	servers.StartServer(t, servers.Options{Directives: []string{"unixsocket " + socket}})
-	require.Eventually(t, func() bool { return check("purchase=1") == http.StatusOK }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.check(purchase) == http.StatusOK }, 20*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		code, _ := r.get(r.addrs.HTTP + "/readyz")
 		return code == http.StatusOK

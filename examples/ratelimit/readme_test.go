@@ -23,21 +23,15 @@ func page(t *testing.T, name string) string {
 	return string(text)
 }
 
-// blocks returns what README.md has in YAML.
-func blocks(t *testing.T) (all []string) {
-	t.Helper()
-	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page(t, "README.md"), -1) {
-		all = append(all, m[1])
-	}
-	return all
-}
-
-// TestPageHasEverySetting: the table of settings is complete.
+// TestPageHasEverySetting: the help has the variables, and the table of settings is complete.
 func TestPageHasEverySetting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	_, err := parse([]string{"-help"}, &out)
 	require.ErrorIs(t, err, flags.ErrHelp)
+	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_WAITERS", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
+		require.Contains(t, out.String(), want)
+	}
 	for word := range strings.FieldsSeq(out.String()) {
 		if name, ok := strings.CutPrefix(word, "--"); ok {
 			name, _, _ = strings.Cut(strings.TrimPrefix(name, "[no-]"), "=")
@@ -50,8 +44,8 @@ func TestPageHasEverySetting(t *testing.T) {
 func TestPageHasEveryMetric(t *testing.T) {
 	t.Parallel()
 	r := launch(t, "-shed")
-	r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=user=42")
-	_, text := r.get(r.addrs.Admin + "/metrics")
+	r.check("domain=shop&descriptor=user=42")
+	text := r.metrics()
 	r.end()
 	sorted := func(names []string) []string {
 		slices.Sort(names)
@@ -67,7 +61,8 @@ func TestPageHasEveryMetric(t *testing.T) {
 // TestREADMERules: the example of rules matches what the text below it says.
 func TestREADMERules(t *testing.T) {
 	t.Parallel()
-	set, err := rules.Parse(func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }, rules.Source{Name: "README.md", Text: []byte(blocks(t)[0])})
+	text := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(page(t, "README.md"))[1]
+	set, err := rules.Parse(func(r limit.Rule) (*limit.Limit, error) { return r.New(new(limit.Limiter)) }, rules.Source{Name: "README.md", Text: []byte(text)})
 	require.NoError(t, err)
 	user, free := rules.Entry{Key: "user", Value: "42"}, rules.Entry{Key: "plan", Value: "free"}
 	first, _ := set.Match("shop", []rules.Entry{user})
@@ -87,7 +82,6 @@ func TestREADMECommands(t *testing.T) {
 	code, text := r.get(r.addrs.HTTP + urls[1])
 	require.Equal(t, 200, code, text)
 	name := regexp.MustCompile(`shop\.plan_free\.user-[0-9a-f]{12}`).FindString(page(t, "README.md"))
-	_, text = r.get(r.addrs.Admin + "/metrics")
-	require.Contains(t, text, `{limit="`+name+`",outcome="allowed",shadow="false"} 1`)
+	require.Contains(t, r.metrics(), `{limit="`+name+`",outcome="allowed",shadow="false"} 1`)
 	r.end()
 }

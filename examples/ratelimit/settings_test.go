@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -149,13 +147,4 @@ func TestMistakes(t *testing.T) {
 	t.Setenv("RATELIMIT_POOL_SIZE", "many")
 	_, err := parse(nil, io.Discard)
 	require.ErrorContains(t, err, "RATELIMIT_POOL_SIZE")
-}
-
-func TestHelp(t *testing.T) {
-	var out bytes.Buffer
-	_, err := parse([]string{"-help"}, &out)
-	require.ErrorIs(t, err, flags.ErrHelp)
-	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_WAITERS", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
-		require.Contains(t, out.String(), want)
-	}
 }
