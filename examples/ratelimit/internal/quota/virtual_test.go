@@ -181,9 +181,7 @@ func most(clients []*client, lasted, window time.Duration) (most int) {
 // TestTakenOver: clients at an instance that takes over a limit which was used a moment ago do not all begin
 // with tokens. If nobody has used it, they do.
 func TestTakenOver(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		redis := sim.Start(t, sim.Config{})
+	with(t, func(t *testing.T, redis *sim.Cluster, _ *crowd) {
 		const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: minute, requests_per_unit: 100}}]"
 		before, after := start(t, redis, text), start(t, redis, text)
 		defer before.end()
@@ -215,10 +213,9 @@ func TestTakenOver(t *testing.T) {
 // TestStuck: the stream of a client that reads nothing is ended, though it still sends reports, and its
 // share goes to others.
 func TestStuck(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	with(t, func(t *testing.T, redis *sim.Cluster, _ *crowd) {
 		const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: second, requests_per_unit: 80}}]"
-		v := start(t, sim.Start(t, sim.Config{}), text)
+		v := start(t, redis, text)
 		defer v.end()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

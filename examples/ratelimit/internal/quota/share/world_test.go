@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
 	"github.com/redislanes/redislanes/internal/leak"
 )
@@ -196,20 +194,6 @@ func (c *client) fill(w *world, seconds float64) {
 func (w *world) leave(c *client) {
 	c.closed = true
 	w.b.Leave(c.id)
-}
-
-// used requires that in a time the clients are admitted what they should be.
-func (w *world) used(d time.Duration, least float64) {
-	w.t.Helper()
-	before := len(w.admitted)
-	w.run(d)
-	total := 0
-	for _, n := range w.admitted[before:] {
-		total += n
-	}
-	most := float64(w.capacity) * float64(d) / float64(w.s.Window)
-	require.LessOrEqual(w.t, float64(total), most)
-	require.GreaterOrEqual(w.t, float64(total), least*most)
 }
 
 func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d))) }
