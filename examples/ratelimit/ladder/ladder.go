@@ -26,15 +26,18 @@ type ladder struct {
 // ends.
 func (l *ladder) run(ctx context.Context) {
 	_ = l.raw.Write(report.Line{Start: &l.report.Start})
-	draw := load.Uniform(l.Keys, l.Seed)
-	if l.Zipf > 0 && l.Keys > 1 {
-		draw = load.Zipf(l.Keys, l.Zipf, l.Seed)
-	}
-	plan := verdict.Plan{From: l.From, To: l.To, Step: l.Step, Max: l.Max}
+	draw := load.Keys(l.Keys, l.Zipf, l.Seed)
 	for n := 1; ctx.Err() == nil; n++ {
-		rate, more := plan.Next(l.report.Steps)
-		if !more || n > 1 && !wait(ctx, l.Pause) {
+		rate, more := l.Plan.Next(l.report.Steps)
+		if !more {
 			break
+		}
+		if n > 1 {
+			select {
+			case <-time.After(l.Pause):
+			case <-ctx.Done():
+				continue
+			}
 		}
 		say(l.progress, "step %d: %d requests a second for %v\n", n, rate, l.WarmUp+l.For)
 		step := load.Step{
@@ -51,17 +54,5 @@ func (l *ladder) run(ctx context.Context) {
 	if l.report.Interrupted = ctx.Err() != nil; !l.report.Interrupted {
 		now := time.Now().UTC().Truncate(time.Second)
 		_ = l.raw.Write(report.Line{End: &now})
-	}
-}
-
-// wait lets time pass; it returns false if the context ends before.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/flags"
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/load"
+	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
 // settings is what the flags say.
@@ -20,10 +21,7 @@ type settings struct {
 	Target  string `placeholder:"HOST:PORT" help:"Where the service is."`
 	Service string `placeholder:"COMMAND" help:"Command of the service in the folder above, in place of -target: it is started with three redis-servers, and the table has the CPU of each."`
 
-	From int `default:"10000" help:"Requests a second of the first step."`
-	To   int `default:"30000" help:"Requests a second up to which all steps run."`
-	Step int `default:"2500" help:"Requests a second between steps."`
-	Max  int `default:"100000" help:"Requests a second up to which steps go on for as long as all hold."`
+	verdict.Plan `embed:""`
 
 	For     time.Duration `default:"30s" help:"Time of each step that is measured."`
 	WarmUp  time.Duration `name:"warmup" default:"5s" help:"Time of the same load before it."`

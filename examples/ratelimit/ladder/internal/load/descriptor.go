@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -60,4 +61,15 @@ func Requests(domain string, descriptors []Descriptor, keys int) []*rls.RateLimi
 		}
 	}
 	return all
+}
+
+// Keys returns a function that draws one of n keys: all as likely, or with a skew above 1 by a Zipf
+// distribution, key k with a probability proportional to (1+k)^-skew.
+func Keys(n int, skew float64, seed uint64) func() int {
+	random := rand.New(rand.NewPCG(seed, 0))
+	if skew == 0 || n == 1 {
+		return func() int { return random.IntN(n) }
+	}
+	zipf := rand.NewZipf(random, skew, 1, uint64(n-1))
+	return func() int { return int(zipf.Uint64()) }
 }

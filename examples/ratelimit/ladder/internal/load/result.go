@@ -68,9 +68,6 @@ func (r *Result) Failed() (n int64) {
 	return n
 }
 
-// Requests returns how many requests were due.
-func (r *Result) Requests() int64 { return r.Successes + r.Failed() }
-
 func (r *Result) add(q request, outstanding int) {
 	r.MostOutstanding = max(r.MostOutstanding, outstanding)
 	if !errors.Is(q.err, errNotSent) {
