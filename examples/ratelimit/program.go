@@ -66,7 +66,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	p.metrics = service.NewMetrics(registry, p.store)
 	var shedder *service.Shedder
 	if s.Shed.On {
-		shedder = service.NewShedder(s.Shed.config(), registry)
+		shedder = service.NewShedder(s.Shed.ShedConfig, registry)
 	}
 	var redis service.Source
 	if s.Listen.ReadyNeedsRedis {
@@ -79,7 +79,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 			Client: client, Rules: p.store, Prefix: s.Limit.Prefix, TTL: s.Quota.TTL, Delivery: s.Quota.Delivery, Log: log,
 		}, registry),
 	})
-	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.config())
+	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.ServerConfig)
 	return p, err
 }
 

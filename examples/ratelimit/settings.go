@@ -35,23 +35,10 @@ type settings struct {
 }
 
 type listenSettings struct {
-	GRPCAddr  string `name:"grpc-addr" default:":8081" help:"Address for gRPC."`
-	HTTPAddr  string `name:"http-addr" default:":8080" help:"Address for HTTP."`
-	AdminAddr string `name:"admin-addr" default:"127.0.0.1:6070" help:"Address for /metrics, /live/ and /debug/pprof."`
-	Pprof     bool   `name:"pprof" default:"true" negatable:"" help:"Serve /debug/pprof at the admin address."`
+	service.ServerConfig `embed:""`
 
-	MaxMessage       int           `name:"max-message" default:"262144" help:"Bytes of a request, at most. Reports of quotas may have 4 MiB."`
-	MaxConnectionAge time.Duration `name:"grpc-max-connection-age" default:"0s" help:"How long a gRPC connection lives, so that clients find new instances; 0 for no end."`
-	ReadyNeedsRedis  bool          `name:"ready-needs-redis" help:"Not ready while a node of Redis cannot be asked. By default the service is: limits fail open or closed, and a failure of Redis takes no instance out of balancing."`
-	DrainDelay       time.Duration `name:"drain-delay" default:"2s" help:"How long the service goes on after it has said that it is not ready, so that balancers notice."`
-	ShutdownTimeout  time.Duration `name:"shutdown-timeout" default:"10s" help:"How long requests that are running have then."`
-}
-
-func (l *listenSettings) config() service.ServerConfig {
-	return service.ServerConfig{
-		GRPCAddr: l.GRPCAddr, HTTPAddr: l.HTTPAddr, AdminAddr: l.AdminAddr, Pprof: l.Pprof,
-		MaxConnectionAge: l.MaxConnectionAge, DrainDelay: l.DrainDelay, ShutdownTimeout: l.ShutdownTimeout,
-	}
+	MaxMessage      int  `name:"max-message" default:"262144" help:"Bytes of a request, at most. Reports of quotas may have 4 MiB."`
+	ReadyNeedsRedis bool `name:"ready-needs-redis" help:"Not ready while a node of Redis cannot be asked. By default the service is: limits fail open or closed, and a failure of Redis takes no instance out of balancing."`
 }
 
 type rulesSettings struct {
@@ -86,14 +73,8 @@ type quotaSettings struct {
 }
 
 type shedSettings struct {
-	On      bool `name:"shed" help:"Refuse requests at once while too many wait for Redis. The number that may wait follows the round-trip times."`
-	Min     uint `name:"shed-min" default:"64" help:"How many requests may wait for Redis at a time in any case."`
-	Max     uint `name:"shed-max" default:"10000" help:"How many at most."`
-	Initial uint `name:"shed-initial" default:"256" help:"How many at the beginning."`
-}
-
-func (s *shedSettings) config() service.ShedConfig {
-	return service.ShedConfig{Min: s.Min, Max: s.Max, Initial: s.Initial}
+	On                 bool `name:"shed" help:"Refuse requests at once while too many wait for Redis. The number that may wait follows the round-trip times."`
+	service.ShedConfig `embed:""`
 }
 
 // logSettings say what is logged, and how.
@@ -165,7 +146,7 @@ func (q *quotaSettings) check() error {
 }
 
 func (s *shedSettings) check() error {
-	if !s.On && *s != (shedSettings{Min: 64, Max: 10_000, Initial: 256}) {
+	if !s.On && s.ShedConfig != (service.ShedConfig{Min: 64, Max: 10_000, Initial: 256}) {
 		return errors.New("--shed-min, --shed-initial and --shed-max need --shed")
 	}
 	if s.Min < 1 || s.Initial < s.Min || s.Max < s.Initial {

@@ -19,14 +19,16 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 )
 
-// ServerConfig is the settings of a [Server].
+// ServerConfig is the settings of a [Server]. Its tags are for package flags.
 type ServerConfig struct {
-	GRPCAddr, HTTPAddr, AdminAddr string // host:port
+	GRPCAddr  string `name:"grpc-addr" default:":8081" help:"Address for gRPC."`
+	HTTPAddr  string `name:"http-addr" default:":8080" help:"Address for HTTP."`
+	AdminAddr string `name:"admin-addr" default:"127.0.0.1:6070" help:"Address for /metrics, /live/ and /debug/pprof."`
+	Pprof     bool   `name:"pprof" default:"true" negatable:"" help:"Serve /debug/pprof at the admin address."`
 
-	Pprof            bool          // the admin listener serves /debug/pprof
-	MaxConnectionAge time.Duration // of gRPC; 0 for no end
-	DrainDelay       time.Duration // from being not ready to accepting no more requests
-	ShutdownTimeout  time.Duration // for requests that are running to end
+	MaxConnectionAge time.Duration `name:"grpc-max-connection-age" default:"0s" help:"How long a gRPC connection lives, so that clients find new instances; 0 for no end."`
+	DrainDelay       time.Duration `name:"drain-delay" default:"2s" help:"How long the service goes on after it has said that it is not ready, so that balancers notice."`
+	ShutdownTimeout  time.Duration `name:"shutdown-timeout" default:"10s" help:"How long requests that are running have then."`
 }
 
 const (

@@ -12,9 +12,12 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// ShedConfig is the settings of a [Shedder]: how many requests may wait for Redis at a
-// time, at least, at most, and at the beginning.
-type ShedConfig struct{ Min, Max, Initial uint }
+// ShedConfig is the settings of a [Shedder]. Its tags are for package flags.
+type ShedConfig struct {
+	Min     uint `name:"shed-min" default:"64" help:"How many requests may wait for Redis at a time in any case."`
+	Max     uint `name:"shed-max" default:"10000" help:"How many at most."`
+	Initial uint `name:"shed-initial" default:"256" help:"How many at the beginning."`
+}
 
 const (
 	// The limit is adjusted as often, once there are so many round trips.
