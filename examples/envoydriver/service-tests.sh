@@ -5,23 +5,18 @@
 # redis-cli, openssl, and the ports of those tests, on 127.0.0.1 only.
 #
 #   ./service-tests.sh [-unit] [FOLDER]
-#   ./service-tests.sh -bench
 #
 # It tests the service twice: as it was in January 2026, and with the signatures of
 # mid-2026. With a FOLDER it tests a copy of that checkout instead. With -unit it leaves
 # out the integration tests, which take minutes.
-#
-# With -bench it compares the service's DoLimit, 4 keys a request, 100 callers, on a
-# cluster of three primaries: as it is, with only the constructor of its client
-# replaced, and with this driver.
 set -euo pipefail
 what=all
-case ${1:-} in -unit | -bench) what=$1 && shift ;; esac
+case ${1:-} in -unit) what=$1 && shift ;; esac
 [ $# -eq 0 ] || checkout=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
 export GOWORK=off
 version=v1.4.1-0.20260122083618-3fb702589d36
-driver=$PWD root=$(cd ../.. && pwd)
+driver=$PWD
 
 # The tests start a server on one port themselves. The other ports are those of the servers below.
 own=6383
@@ -74,29 +69,6 @@ source=$(go env GOMODCACHE)/github.com/envoyproxy/ratelimit@$version
 
 # copy FROM NAME makes a copy of the service.
 copy() { cp -r "$1" "$tmp/$2" && chmod -R u+w "$tmp/$2"; }
-
-if [ $what = -bench ]; then
-	copy "$source" theirs
-	copy "$source" constructor
-	copy "$source" service
-	"$driver/put.sh" "$tmp/service"
-	cd "$tmp/constructor"
-	sed -i -e '/clusterConfig := radix.ClusterConfig{/,/^\t\t}$/d' -e 's/= clusterConfig\.New(/= cluster.Config{}.New(/' \
-		-e 's,^\t"github.com/envoyproxy/ratelimit/src/utils"$,&\n\t"github.com/redislanes/redislanes/cluster",' src/redis/driver_impl.go
-	go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
-	go mod tidy >"$tmp/log" 2>&1 || { cat "$tmp/log" >&2 && exit 1; }
-	for variant in theirs constructor service; do
-		cp "$driver/testdata/service/bench_test.go" "$tmp/$variant/test/redis/lanes_bench_test.go"
-		(cd "$tmp/$variant" && go test -c -o "$tmp/bench.$variant" ./test/redis)
-	done
-	rounds='for round in 1 2 3 4 5; do for variant in theirs constructor service; do
-		'"$tmp"'/bench.$variant -test.run "^$" -test.bench DoLimitOfFourKeys -test.benchtime 1s 2>/dev/null |
-			sed -n "s/^BenchmarkDoLimitOfFourKeys-[0-9]*/$variant\t/p"
-	done; done'
-	cd "$root"
-	go run ./internal/servers/cmd/cluster -primaries 3 -replicas 0 -- bash -c "$rounds"
-	exit
-fi
 
 services=()
 if [ -n "${checkout:-}" ]; then
