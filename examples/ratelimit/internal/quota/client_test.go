@@ -76,6 +76,9 @@ func (s *stream) Send(r *pb.RateLimitQuotaResponse) error {
 
 // follow lets the client report and follow its assignments until the context or the stream ends.
 func (i *instance) follow(ctx context.Context, c *client) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(i.stopping, cancel)()
+	defer cancel()
 	s := &stream{ctx: ctx, client: c, reports: time.NewTicker(10 * bin)}
 	defer s.reports.Stop()
 	return i.StreamRateLimitQuotas(s)

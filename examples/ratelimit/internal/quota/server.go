@@ -32,7 +32,8 @@ const (
 	leastTick    = 10 * time.Millisecond
 )
 
-// A Server is a rate limit quota service. Make it with [New], and let [Server.Run] run.
+// A Server is a rate limit quota service. Make it with [New], and let [Server.Run] run. Streams end before
+// Run does; assignments stay in force until their time to live ends.
 type Server struct {
 	pb.UnimplementedRateLimitQuotaServiceServer
 	Config
@@ -41,8 +42,6 @@ type Server struct {
 	calls    int64 // that have asked for leases; of Run
 	metrics  *metrics
 	kicked   chan struct{} // leases are needed; has room for one
-	stopping context.Context
-	drain    context.CancelFunc
 
 	mu      sync.Mutex // guards what follows, streams and buckets
 	set     *rules.Set // that subscriptions follow
@@ -58,17 +57,12 @@ func New(c Config, registry prometheus.Registerer) *Server {
 		Config: c, instance: rand.Text(), kicked: make(chan struct{}, 1),
 		set: c.Rules.Set(), streams: make(map[*stream]bool), buckets: make(map[string]*bucket),
 	}
-	s.stopping, s.drain = context.WithCancel(context.Background())
 	s.metrics = newMetrics(registry, s)
 	return s
 }
 
 // silence is how long a client may send no report before its assignments are not renewed.
 func (s *Server) silence() time.Duration { return max(s.TTL, leastSilence) }
-
-// Drain ends all streams, and those that are opened later. Assignments stay in force until their
-// time to live ends.
-func (s *Server) Drain() { s.drain() }
 
 func (s *Server) open(st *stream) {
 	s.mu.Lock()
@@ -87,9 +81,12 @@ func (s *Server) shut(st *stream) {
 }
 
 // kick has leases renewed at once.
-func (s *Server) kick() {
+func (s *Server) kick() { wake(s.kicked) }
+
+// wake resumes the goroutine that receives from a channel with room for one value.
+func wake(c chan<- struct{}) {
 	select {
-	case s.kicked <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

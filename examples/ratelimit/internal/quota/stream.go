@@ -25,11 +25,10 @@ const MostReport = 4 << 20
 const mostActions = 500
 
 var (
-	errStopping = status.Error(codes.Unavailable, "the service is about to stop: connect to another instance")
-	errSlow     = status.Error(codes.Aborted, "assignments could not be sent in time: the client reads too slowly")
-	errMany     = status.Errorf(codes.ResourceExhausted, "more than %d bucket ids on one stream", mostBuckets)
-	errDomain   = status.Error(codes.InvalidArgument, "domain: want that of a file of rules in the first report, and no other later")
-	errID       = status.Error(codes.InvalidArgument, "bucket_id is empty: want at least one key")
+	errSlow   = status.Error(codes.Aborted, "assignments could not be sent in time: the client reads too slowly")
+	errMany   = status.Errorf(codes.ResourceExhausted, "more than %d bucket ids on one stream", mostBuckets)
+	errDomain = status.Error(codes.InvalidArgument, "domain: want that of a file of rules in the first report, and no other later")
+	errID     = status.Error(codes.InvalidArgument, "bucket_id is empty: want at least one key")
 )
 
 // A stream is that of one client. Server.mu guards its fields.
@@ -52,18 +51,11 @@ type queued struct {
 // send queues an action, which takes the place of an older one for the same bucket id.
 func (c *sub) send(id share.ID, a *action) {
 	c.stream.out[c.name] = queued{c, id, a}
-	c.stream.wake()
-}
-
-func (st *stream) wake() {
-	select {
-	case st.ready <- struct{}{}:
-	default:
-	}
+	wake(c.stream.ready)
 }
 
 // StreamRateLimitQuotas is envoy.service.rate_limit_quota.v3.RateLimitQuotaService's. A stream
-// ends when the client ends it, when it sends what is no report, or when the service stops.
+// ends when the client ends it, and when it sends what is no report.
 func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer) error {
 	st := &stream{subs: make(map[string]*sub), out: make(map[string]queued), ready: make(chan struct{}, 1)}
 	s.open(st)
@@ -71,12 +63,7 @@ func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRat
 	ended := make(chan error, 3) // each of the two may end, and one assignment may be late
 	go func() { ended <- s.receive(server, st) }()
 	go func() { ended <- s.send(server, st, ended) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-s.stopping.Done():
-		return errStopping
-	}
+	return <-ended
 }
 
 // send sends what is queued until the stream ends, which it does at once when it is too slow.
@@ -127,7 +114,7 @@ func (s *Server) take(now time.Time, st *stream) (out []*action, within time.Dur
 	within = s.TTL
 	for name, q := range st.out {
 		if len(out) >= mostActions {
-			st.wake()
+			wake(st.ready)
 			break
 		}
 		delete(st.out, name)

@@ -40,6 +40,9 @@ type instance struct {
 	store *rules.Store
 	log   bytes.Buffer
 	end   func() // as the service does
+
+	stopping context.Context // of streams
+	drain    context.CancelFunc
 }
 
 func start(t *testing.T, redis *sim.Cluster, text string) *instance {
@@ -55,10 +58,11 @@ func start(t *testing.T, redis *sim.Cluster, text string) *instance {
 		Client: i.redis, Rules: i.store, Prefix: "limit:", TTL: 10 * time.Second, Delivery: delivery, Log: slog.New(slog.NewTextHandler(&i.log, nil)),
 	}, prometheus.NewRegistry())
 	ctx, cancel := context.WithCancel(context.Background())
+	i.stopping, i.drain = context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); i.Run(ctx) }()
 	i.end = sync.OnceFunc(func() {
-		i.Drain()
+		i.drain()
 		cancel()
 		<-done
 		_ = i.redis.Close()

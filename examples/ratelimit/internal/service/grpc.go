@@ -73,22 +73,7 @@ func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
 // stopGRPC lets the requests that are running end, until the context does. It
 // reports whether all have.
 func stopGRPC(ctx context.Context, server *grpc.Server) bool {
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		server.GracefulStop()
-	}()
-	select {
-	case <-stopped:
-		return true
-	case <-ctx.Done():
-	}
-	select {
-	case <-stopped: // at the same time
-		return true
-	default:
-		server.Stop()
-		<-stopped
-		return false
-	}
+	late := context.AfterFunc(ctx, server.Stop)
+	server.GracefulStop()
+	return late()
 }

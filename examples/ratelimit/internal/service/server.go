@@ -154,9 +154,6 @@ func (s *Server) stop() error {
 	s.health.Drain()
 	time.Sleep(s.config.DrainDelay) // there is nothing to wait for: others have to notice
 	s.health.end()
-	if s.quota != nil {
-		s.quota.Drain()
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 	defer cancel()
 	var all sync.WaitGroup

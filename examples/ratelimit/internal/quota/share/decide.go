@@ -32,8 +32,8 @@ func (b *Bucket) Decide(now, until time.Time) []Assignment {
 	if reserve(b.capacity) == 0 && b.InForce(now) > 0 {
 		b.fresh.last(now) // it may have its hit now
 	}
-	b.past.note(now, b.InForce(now), b.span())
-	b.capacities.noteCapacity(now, b.capacity, b.span())
+	b.past.note(now, b.InForce(now), b.span(), larger)
+	b.capacities.note(now, b.capacity, b.span(), smaller)
 	if now.Add(b.s.TTL + b.s.Delivery).After(until) {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (r *round) assign(c *client, share, tokens int64) {
 	c.assign(r.now, share, tokens, &r.s)
 	r.force += c.inForce(r.now)
 	r.fresh.add(r.now, tokens, r.span())
-	r.past.note(r.now, r.force, r.span())
+	r.past.note(r.now, r.force, r.span(), larger)
 	r.out = append(r.out, Assignment{ID: c.id, Share: share, Tokens: tokens})
 }
 

@@ -51,22 +51,16 @@ func (f *fresh) forget(before time.Time) {
 // past has how much was in force, since when, in the order of time.
 type past struct{ steps []entry }
 
-// note adds what is in force from now on. Of several amounts within a short time, the largest counts.
-func (p *past) note(now time.Time, inForce int64, span time.Duration) {
-	p.add(now, inForce, span, func(before int64) int64 { return max(before, inForce) })
-}
+func larger(a, b int64) int64  { return max(a, b) }
+func smaller(a, b int64) int64 { return min(a, b) }
 
-// noteCapacity is note for a capacity: the smallest counts.
-func (p *past) noteCapacity(now time.Time, capacity int64, span time.Duration) {
-	p.add(now, capacity, span, func(before int64) int64 { return min(before, capacity) })
-}
-
-func (p *past) add(now time.Time, amount int64, span time.Duration, merge func(before int64) int64) {
+// note adds an amount that holds from now on. Of several within a short time one counts, such as the larger.
+func (p *past) note(now time.Time, amount int64, span time.Duration, counts func(a, b int64) int64) {
 	n := len(p.steps)
 	switch {
 	case n > 0 && p.steps[n-1].tokens == amount:
 	case n > 0 && now.Sub(p.steps[n-1].at) < span/256:
-		p.steps[n-1].tokens = merge(p.steps[n-1].tokens)
+		p.steps[n-1].tokens = counts(p.steps[n-1].tokens, amount)
 	default:
 		p.steps = append(p.steps, entry{now, amount})
 	}
