@@ -77,6 +77,21 @@ func TestStalledClient(t *testing.T) {
 	require.NoError(t, program.Wait(), log.String())
 }
 
+// TestReadmeHasThisProgram: the program in README.md is this one, whole, so that it compiles
+// when it is pasted into an empty module.
+func TestReadmeHasThisProgram(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, pasted, found := strings.Cut(string(page), "```go\npackage main\n")
+	require.True(t, found)
+	pasted, _, _ = strings.Cut(pasted, "```")
+	code, err := os.ReadFile("main.go")
+	require.NoError(t, err)
+	_, program, found := strings.Cut(string(code), "\npackage main\n")
+	require.True(t, found)
+	require.Equal(t, strings.Fields(program), strings.Fields(pasted))
+}
+
 // start starts the program and waits until it serves.
 func start(t *testing.T) (program *exec.Cmd, addr string, log *bytes.Buffer) {
 	servers := redistest.StartEmulated(t, 3)
