@@ -276,20 +276,13 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestReadyWithoutRedis: by default the service is ready although Redis is not there.
-func TestReadyWithoutRedis(t *testing.T) {
-	t.Parallel()
-	r := launch(t, "-addrs", "unix://"+filepath.Join(t.TempDir(), "redis.sock")+"?lazy=true")
-	code, text := r.get(r.addrs.HTTP + "/readyz")
-	require.Equal(t, http.StatusOK, code, text)
-	r.end()
-}
-
-// TestRunLazy: without a server the service starts and, with -ready-needs-redis, is not
-// ready, and limits fail open or closed, until there is one, on a unix socket.
+// TestRunLazy: without a server the service starts, and limits fail open or closed, until there is one,
+// on a unix socket. With -ready-needs-redis it is not ready until then.
 func TestRunLazy(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "redis.sock")
+	always := launch(t, "-addrs", "unix://"+socket+"?lazy=true")
+	defer always.end()
 	r := launch(t, "-addrs", "unix://"+socket+"?lazy=true", "-ready-needs-redis")
 	defer r.end()
 	const purchase = "domain=shop&descriptor=purchase=1"
@@ -298,6 +291,8 @@ func TestRunLazy(t *testing.T) {
 	require.Equal(t, 1, strings.Count(r.said(), "limits are not enforced"), "one line for all")
 	code, _ := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
+	code, text := always.get(always.addrs.HTTP + "/readyz")
+	require.Equal(t, http.StatusOK, code, text)
 
 	servers.StartServer(t, servers.Options{Directives: []string{"unixsocket " + socket}})
 	require.Eventually(t, func() bool { return r.check(purchase) == http.StatusOK }, 20*time.Second, 10*time.Millisecond)

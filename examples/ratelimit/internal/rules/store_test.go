@@ -147,13 +147,3 @@ func TestFolder(t *testing.T) {
 	changes(t, s)
 	require.Equal(t, 2, s.Set().Domains())
 }
-
-func TestOpenRefuses(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rules.yaml")
-	_, err := Open(path, limitOf)
-	require.EqualError(t, err, path+": it cannot be read: no such file or directory")
-	require.NoError(t, os.WriteFile(path, []byte("domain: d\nno: 1\n"), 0o600))
-	_, err = Open(path, limitOf)
-	require.ErrorContains(t, err, path+`:2: unknown field "no" of a file`)
-}

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -206,56 +207,39 @@ func TestReplaces(t *testing.T) {
 	require.EqualValues(t, 4, w.ask(request("user=1")).GetStatuses()[0].GetLimitRemaining(), "it was not counted")
 }
 
+// TestOverride: a limit that a descriptor brings with itself has the counter of its rule if both are the
+// same, and one of its own if not. It denies also if its rule does not.
 func TestOverride(t *testing.T) {
 	w := start(t, 3, options{})
-	req := override(2, types.RateLimitUnit_YEAR, "anything=1", "tenant=1")
-	for i := range 2 {
+	const month, year = types.RateLimitUnit_MONTH, types.RateLimitUnit_YEAR
+	for i, c := range []struct {
+		key       string
+		limit     uint32 // 0: without
+		unit      types.RateLimitUnit
+		want      pb.RateLimitResponse_Code
+		remaining uint32
+	}{
+		{"anything=1", 2, year, ok, 1}, {"anything=1", 2, year, ok, 0}, {"anything=1", 2, year, over, 0},
+		{"user=1", 0, 0, ok, 4}, {"user=1", 5, year, ok, 3}, {"user=1", 0, 0, ok, 2},
+		{"user=1", 6, year, ok, 5}, {"user=1", 5, month, ok, 4}, {"user=1", 5, year, ok, 1},
+		{"tried=1", 1, year, ok, 0}, {"tried=1", 1, year, over, 0}, // its rule is in the shadow
+		{"first=1", 1, year, ok, 0}, {"first=1", 1, year, over, 0}, // or has quota_mode
+	} {
+		req := request(c.key)
+		if c.limit > 0 {
+			req = override(c.limit, c.unit, c.key)
+		}
 		res := w.ask(req)
-		require.Equal(t, ok, res.GetOverallCode())
-		require.EqualValues(t, 1-i, res.GetStatuses()[0].GetLimitRemaining())
-		require.EqualValues(t, 2, res.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit())
+		status := res.GetStatuses()[0]
+		require.Equal(t, c.want, res.GetOverallCode(), i)
+		require.Equal(t, c.remaining, status.GetLimitRemaining(), i)
+		require.Equal(t, cmp.Or(c.limit, 5), status.GetCurrentLimit().GetRequestsPerUnit(), i)
 	}
-	require.Equal(t, over, w.ask(req).GetOverallCode())
+	req := override(2, year, "anything=1", "tenant=1")
 	req.Domain = "elsewhere"
 	res := w.ask(req)
 	require.Equal(t, ok, res.GetOverallCode())
 	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "no such domain")
-}
-
-// TestOverrideEqualsRule: a limit that a descriptor brings with itself has the counter
-// of its rule if both are the same, and one of its own if not.
-func TestOverrideEqualsRule(t *testing.T) {
-	w := start(t, 3, options{})
-	for i, c := range []struct {
-		limit     uint32 // 0: without
-		unit      types.RateLimitUnit
-		remaining uint32
-	}{
-		{0, 0, 4},
-		{5, types.RateLimitUnit_YEAR, 3},
-		{0, 0, 2},
-		{6, types.RateLimitUnit_YEAR, 5},
-		{5, types.RateLimitUnit_MONTH, 4},
-		{5, types.RateLimitUnit_YEAR, 1},
-	} {
-		req := request("user=1")
-		if c.limit > 0 {
-			req = override(c.limit, c.unit, "user=1")
-		}
-		require.Equal(t, c.remaining, w.ask(req).GetStatuses()[0].GetLimitRemaining(), i)
-	}
-}
-
-// TestOverrideOfShadow: a limit that a descriptor brings with itself denies, also if its rule does not.
-func TestOverrideOfShadow(t *testing.T) {
-	w := start(t, 3, options{})
-	for _, key := range []string{"tried=1", "first=1"} {
-		req := override(1, types.RateLimitUnit_YEAR, key)
-		require.Equal(t, ok, w.ask(req).GetOverallCode())
-		res := w.ask(req)
-		require.Equal(t, over, res.GetOverallCode(), key)
-		require.NotNil(t, res.GetStatuses()[0].GetCurrentLimit())
-	}
 }
 
 type leasedHits struct{ n atomic.Int64 }
