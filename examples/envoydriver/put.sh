@@ -49,7 +49,7 @@ grep -q useDriver driver_impl.go || {
 	grep -q useDriver driver_impl.go || { echo "put.sh: driver_impl.go has no constructor $constructor" >&2 && exit 1; }
 }
 
-for file in connections driver options startup; do
+for file in driver options; do
 	sed 's/^package envoydriver$/package redis/' "$driver/$file.go" >"lanes_$file.go"
 done
 cp "$driver/testdata/service/new.go" lanes_new.go

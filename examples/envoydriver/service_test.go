@@ -44,12 +44,9 @@ var topologies = map[string]func(t *testing.T) Options{
 	},
 	"sentinel, passwords": func(t *testing.T) Options {
 		c := servers.StartWithSentinels(t, servers.Options{Replicas: 1, Password: password})
-		return Options{Type: "SENTINEL", URL: sentinelURL(c), Auth: password, SentinelAuth: password}
+		name := servers.PrimaryName + "," + strings.Join(c.SentinelAddrs(), ",")
+		return Options{Type: "SENTINEL", URL: name, Auth: password, SentinelAuth: password}
 	},
-}
-
-func sentinelURL(c *servers.Cluster) string {
-	return servers.PrimaryName + "," + strings.Join(c.SentinelAddrs(), ",")
 }
 
 func connect(tb testing.TB, o Options) *Driver {
