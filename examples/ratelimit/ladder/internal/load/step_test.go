@@ -3,12 +3,15 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/fake"
 	"github.com/redislanes/redislanes/internal/leak"
@@ -209,4 +212,27 @@ func TestUsed(t *testing.T) {
 		}
 		require.Equal(t, map[string]float64{"two cores": 2, "rests since then": 0}, s.Run(t.Context()).Cores)
 	})
+}
+
+func TestKindOf(t *testing.T) {
+	for want, err := range map[string]error{
+		"not sent":         errNotSent,
+		"no decision":      errUndecided,
+		"no limit":         errNoLimit,
+		"Unavailable":      status.Error(codes.Unavailable, "away"),
+		"DeadlineExceeded": fmt.Errorf("late: %w", context.DeadlineExceeded),
+		"other":            errors.New("else"),
+	} {
+		require.Equal(t, want, kindOf(err))
+	}
+	require.Equal(t, "DeadlineExceeded", kindOf(status.FromContextError(context.DeadlineExceeded).Err()))
+}
+
+// TestLongest: durations beyond the histograms' bounds are kept within them.
+func TestLongest(t *testing.T) {
+	r := newResult()
+	now := time.Now()
+	r.add(request{due: now, sent: now.Add(-time.Second), ended: now.Add(time.Hour)}, 1)
+	require.InEpsilon(t, float64(longest), float64(latency(r, 50)), 0.001)
+	require.Equal(t, time.Nanosecond, lateness(r))
 }
