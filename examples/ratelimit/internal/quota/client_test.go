@@ -49,12 +49,18 @@ type stream struct {
 	ctx     context.Context
 	client  *client
 	reports *time.Ticker
-	stuck   bool // the client reads nothing any more
+	stuck   bool                             // the client reads nothing any more
+	sent    []*pb.RateLimitQuotaUsageReports // before the client's
 }
 
 func (s *stream) Context() context.Context { return s.ctx }
 
 func (s *stream) Recv() (*pb.RateLimitQuotaUsageReports, error) {
+	if len(s.sent) > 0 {
+		next := s.sent[0]
+		s.sent = s.sent[1:]
+		return next, nil
+	}
 	select {
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()

@@ -185,24 +185,6 @@ func TestRedisAway(t *testing.T) {
 	})
 }
 
-// A reporter is a stream that sends reports and reads nothing.
-type reporter struct {
-	stream
-	sent []*pb.RateLimitQuotaUsageReports
-}
-
-func (r *reporter) Recv() (*pb.RateLimitQuotaUsageReports, error) {
-	if len(r.sent) == 0 {
-		<-r.ctx.Done()
-		return nil, r.ctx.Err()
-	}
-	next := r.sent[0]
-	r.sent = r.sent[1:]
-	return next, nil
-}
-
-func (*reporter) Send(*pb.RateLimitQuotaResponse) error { return nil }
-
 // TestStreams: a stream ends with an error for what is no report.
 func TestStreams(t *testing.T) {
 	with(t, func(t *testing.T, redis *sim.Cluster, all *crowd) {
@@ -221,7 +203,7 @@ func TestStreams(t *testing.T) {
 			{codes.InvalidArgument, []*pb.RateLimitQuotaUsageReports{reports("shop", nil)}},
 		} {
 			ctx, cancel := context.WithTimeout(all.ctx, time.Minute)
-			err := i.StreamRateLimitQuotas(&reporter{stream: stream{ctx: ctx}, sent: c.sent})
+			err := i.StreamRateLimitQuotas(&stream{ctx: ctx, client: newClient(1, free), sent: c.sent})
 			cancel()
 			require.Equal(t, c.want, status.Code(err))
 		}

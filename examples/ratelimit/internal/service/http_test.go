@@ -148,9 +148,11 @@ func TestRedisRefuses(t *testing.T) {
 	require.Equal(t, over, res.GetOverallCode())
 	require.Equal(t, over, res.GetStatuses()[1].GetCode())
 	require.Empty(t, res.GetResponseHeadersToAdd())
-	code, fields, _ := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "closed", "value": "1"}]}]}`)
-	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Empty(t, fields.Get("Retry-After"))
-	code, _, _ = w.get(w.url + "/check?domain=shop&descriptor=closed%3D1")
-	require.Equal(t, http.StatusServiceUnavailable, code)
+	for _, key := range []string{"closed", "third"} { // a request that such rules deny is not over a limit, also if they have quota_mode
+		code, fields, text := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "`+key+`", "value": "1"}]}]}`)
+		require.Equal(t, http.StatusServiceUnavailable, code, text)
+		require.Empty(t, fields.Get("Retry-After"))
+		code, _, text = w.get(w.url + "/check?domain=shop&descriptor=" + key + "%3D1")
+		require.Equal(t, http.StatusServiceUnavailable, code, text)
+	}
 }

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -68,17 +67,6 @@ func TestQuotaDenialCountsForNone(t *testing.T) {
 		w.ask(request("first=b", "tokens=b"))
 	}
 	require.EqualValues(t, 2, remaining("tokens=b"))
-}
-
-// TestQuotaFailsClosed: a request that quotas deny without Redis is not over a limit.
-func TestQuotaFailsClosed(t *testing.T) {
-	w := start(t, 1, options{limit: limit.Config{Budget: 50 * time.Millisecond}})
-	w.refuse()
-	code, fields, text := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "third", "value": "1"}]}]}`)
-	require.Equal(t, http.StatusServiceUnavailable, code, text)
-	require.Empty(t, fields.Get("Retry-After"))
-	code, _, text = w.get(w.url + "/check?domain=shop&descriptor=third%3D1")
-	require.Equal(t, http.StatusServiceUnavailable, code, text)
 }
 
 // TestQuotasInTime: quotas and other limits, on other servers, have one budget together.
