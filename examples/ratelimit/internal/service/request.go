@@ -48,7 +48,7 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		return nil, invalid("%d descriptors: want 1 to %d", n, mostDescriptors)
 	}
 	set := s.Rules.Set()
-	asks := make([]ask, len(req.GetDescriptors()))
+	asks, unmatched := make([]ask, len(req.GetDescriptors())), 0
 	for i, d := range req.GetDescriptors() {
 		asks[i].cost, asks[i].look = costOf(req, d)
 		asks[i].own = d.GetHitsAddend() != nil
@@ -68,22 +68,15 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 				asks[i].rule, asks[i].key = own, key
 			}
 		}
+		if asks[i].unmatched = asks[i].rule == nil; asks[i].unmatched {
+			unmatched++
+		}
 	}
-	if markUnmatched(asks) == len(asks) {
+	if unmatched == len(asks) {
 		s.Metrics.matchedNothing(req.GetDomain(), set.Has(req.GetDomain()))
 	}
 	replace(asks)
 	return asks, nil
-}
-
-// markUnmatched notes the descriptors that match no rule, and returns how many there are.
-func markUnmatched(asks []ask) (n int) {
-	for i := range asks {
-		if asks[i].unmatched = asks[i].rule == nil; asks[i].unmatched {
-			n++
-		}
-	}
-	return n
 }
 
 // costOf returns how many hits a descriptor is; with none of its own it asks whether

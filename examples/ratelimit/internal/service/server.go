@@ -156,25 +156,21 @@ func (s *Server) stop() error {
 	s.health.end()
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 	defer cancel()
+	cutOff := func(name string) error {
+		return fmt.Errorf("%s: requests were cut off that were still running after %v", name, s.config.ShutdownTimeout)
+	}
+	var overGRPC, overHTTP error
 	var all sync.WaitGroup
-	cut := make(chan string, 2)
 	all.Go(func() {
-		if err := s.http.Shutdown(ctx); err != nil {
+		if s.http.Shutdown(ctx) != nil {
 			_ = s.http.Close()
-			cut <- "HTTP"
+			overHTTP = cutOff("HTTP")
 		}
 	})
-	all.Go(func() {
-		if !stopGRPC(ctx, s.grpc) {
-			cut <- "gRPC"
-		}
-	})
+	if !stopGRPC(ctx, s.grpc) {
+		overGRPC = cutOff("gRPC")
+	}
 	all.Wait()
 	_ = s.admin.Close()
-	close(cut)
-	var errs []error
-	for name := range cut {
-		errs = append(errs, fmt.Errorf("%s: requests were cut off that were still running after %v", name, s.config.ShutdownTimeout))
-	}
-	return errors.Join(errs...)
+	return errors.Join(overHTTP, overGRPC)
 }

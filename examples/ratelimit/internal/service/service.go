@@ -186,22 +186,16 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 	if d.Err != nil || tooMany || rule.InShadow() {
 		return s
 	}
-	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}
+	unit := pb.RateLimitResponse_RateLimit_Unit_value[strings.ToUpper(string(rule.Unit))]
+	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{
+		Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: pb.RateLimitResponse_RateLimit_Unit(unit),
+	}
 	s.LimitRemaining = uint32(min(d.Remaining, math.MaxUint32))
 	if d.ResetAfter > 0 { // Envoy's header x-ratelimit-reset has the whole seconds of it
 		s.DurationUntilReset = durationpb.New(time.Duration(seconds(d.ResetAfter)) * time.Second)
 	}
 	return s
 }
-
-// units has what the protocol calls the units of rules.
-var units = func() map[rules.Unit]pb.RateLimitResponse_RateLimit_Unit {
-	m := make(map[rules.Unit]pb.RateLimitResponse_RateLimit_Unit)
-	for name, unit := range pb.RateLimitResponse_RateLimit_Unit_value {
-		m[rules.Unit(strings.ToLower(name))] = pb.RateLimitResponse_RateLimit_Unit(unit)
-	}
-	return m
-}()
 
 // headers are for the client of a proxy that denies its request.
 func headers(retryAfter int64) []*core.HeaderValue {
