@@ -10,7 +10,7 @@ import (
 // allow asks the limiter about a request. Rules with quota_mode, whose limits are in the shadow, are asked first: if
 // all of them deny the request, it counts for no other limit.
 func (s *Service) allow(ctx context.Context, asks []ask) decision {
-	requests := requestsOf(asks)
+	requests := requestsOf(asks, (*ask).limited)
 	var is []bool // whether the request is one of a quota
 	var quotas, others, charged []limit.Request
 	for i := range asks {

@@ -76,7 +76,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		return answer{}, err
 	}
 	limited := slices.ContainsFunc(asks, func(a ask) bool { return a.limited() })
-	returns := returnsOf(asks)
+	returns := requestsOf(asks, (*ask).returned)
 	if !limited && len(returns) == 0 {
 		return answer{asks: asks, response: respond(asks, unlimited)}, nil
 	}
@@ -109,7 +109,9 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	if !result.Allowed {
 		a.failed = result.Err != nil
 		a.retryAfter = seconds(result.RetryAfter)
-		a.response.ResponseHeadersToAdd = headers(a.retryAfter)
+		if a.retryAfter > 0 { // for the client of a proxy that denies its request
+			a.response.ResponseHeadersToAdd = []*core.HeaderValue{{Key: "retry-after", Value: strconv.FormatInt(a.retryAfter, 10)}}
+		}
 	}
 	return a, nil
 }
@@ -125,25 +127,15 @@ func early(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-time.Until(end)/10))
 }
 
-// requestsOf returns what the limiter is asked.
-func requestsOf(asks []ask) []limit.Request {
-	requests := make([]limit.Request, 0, len(asks))
+// requestsOf returns what the limiter is asked about some of the descriptors, such as those that are limited.
+func requestsOf(asks []ask, some func(*ask) bool) []limit.Request {
+	var requests []limit.Request
 	for i := range asks {
-		if a := &asks[i]; a.limited() {
+		if a := &asks[i]; some(a) {
 			requests = append(requests, limit.Request{Limit: a.rule.Limit, Rule: a.rule.Own, Key: a.key, Cost: a.cost, Look: a.look, Charge: a.rule.Charge.Charges(a.cost, a.own)})
 		}
 	}
 	return requests
-}
-
-// returnsOf returns what is given back, whatever is decided.
-func returnsOf(asks []ask) (returns []limit.Request) {
-	for i := range asks {
-		if a := &asks[i]; a.returned() {
-			returns = append(returns, limit.Request{Limit: a.rule.Limit, Rule: a.rule.Own, Key: a.key, Cost: a.cost})
-		}
-	}
-	return returns
 }
 
 // respond says what became of each descriptor, and of all together.
@@ -195,14 +187,6 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 		s.DurationUntilReset = durationpb.New(time.Duration(seconds(d.ResetAfter)) * time.Second)
 	}
 	return s
-}
-
-// headers are for the client of a proxy that denies its request.
-func headers(retryAfter int64) []*core.HeaderValue {
-	if retryAfter == 0 {
-		return nil
-	}
-	return []*core.HeaderValue{{Key: "retry-after", Value: strconv.FormatInt(retryAfter, 10)}}
 }
 
 // seconds returns the time in whole seconds, rounded up; 0 for one that never comes.
