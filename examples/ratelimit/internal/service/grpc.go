@@ -23,7 +23,8 @@ func (s *Service) ShouldRateLimit(ctx context.Context, req *pb.RateLimitRequest)
 	var a answer
 	var err error
 	if n := proto.Size(req); n > s.MaxMessage { // the gRPC server takes larger messages, for reports of quotas
-		err = status.Errorf(codes.ResourceExhausted, "the request has %d bytes: want at most %d, or a larger -max-message", n, s.MaxMessage)
+		err = status.Errorf(codes.ResourceExhausted,
+			"the request has %d bytes: want at most %d, or a larger -max-message", n, s.MaxMessage)
 	} else {
 		a, err = s.decide(ctx, req)
 	}

@@ -148,7 +148,7 @@ func TestRedisRefuses(t *testing.T) {
 	require.Equal(t, over, res.GetOverallCode())
 	require.Equal(t, over, res.GetStatuses()[1].GetCode())
 	require.Empty(t, res.GetResponseHeadersToAdd())
-	for _, key := range []string{"closed", "third"} { // a request that such rules deny is not over a limit, also if they have quota_mode
+	for _, key := range []string{"closed", "third"} { // a request that these rules deny is not over a limit
 		code, fields, text := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "`+key+`", "value": "1"}]}]}`)
 		require.Equal(t, http.StatusServiceUnavailable, code, text)
 		require.Empty(t, fields.Get("Retry-After"))
