@@ -9,7 +9,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -23,18 +22,14 @@ type nullCluster struct {
 	listeners []net.Listener
 	slots     []byte   // the reply to CLUSTER SLOTS
 	ids       []string // of the primaries
-
-	mu    sync.Mutex
-	conns map[net.Conn]bool // nil when closed
-	all   sync.WaitGroup
 }
 
-func startNull(primaries int) (*nullCluster, error) {
-	c := &nullCluster{conns: make(map[net.Conn]bool)}
+// startNull starts servers that end with the process. It returns their addresses.
+func startNull(primaries int) (addrs []string, err error) {
+	c := new(nullCluster)
 	for i := range primaries {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			c.close()
 			return nil, err
 		}
 		c.listeners = append(c.listeners, l)
@@ -42,29 +37,10 @@ func startNull(primaries int) (*nullCluster, error) {
 	}
 	c.slots = c.slotsReply()
 	for i, l := range c.listeners {
-		c.all.Go(func() { c.accept(i, l) })
+		addrs = append(addrs, l.Addr().String())
+		go c.accept(i, l)
 	}
-	return c, nil
-}
-
-func (c *nullCluster) addrs() (all []string) {
-	for _, l := range c.listeners {
-		all = append(all, l.Addr().String())
-	}
-	return all
-}
-
-func (c *nullCluster) close() {
-	for _, l := range c.listeners {
-		_ = l.Close()
-	}
-	c.mu.Lock()
-	for conn := range c.conns {
-		_ = conn.Close()
-	}
-	c.conns = nil
-	c.mu.Unlock()
-	c.all.Wait()
+	return addrs, nil
 }
 
 func (c *nullCluster) accept(node int, l net.Listener) {
@@ -73,24 +49,12 @@ func (c *nullCluster) accept(node int, l net.Listener) {
 		if err != nil {
 			return
 		}
-		c.mu.Lock()
-		if c.conns == nil {
+		go func() {
+			s := session{cluster: c, node: node}
+			_ = s.run(conn)
 			_ = conn.Close()
-		} else {
-			c.conns[conn] = true
-			c.all.Go(func() { c.serve(node, conn) })
-		}
-		c.mu.Unlock()
+		}()
 	}
-}
-
-func (c *nullCluster) serve(node int, conn net.Conn) {
-	s := session{cluster: c, node: node}
-	_ = s.run(conn)
-	_ = conn.Close()
-	c.mu.Lock()
-	delete(c.conns, conn)
-	c.mu.Unlock()
 }
 
 // linesOfCommand are those of INCRBY and EXPIRE: the header, and two for each of three
@@ -235,13 +199,7 @@ func (c *nullCluster) nodes(myself int) string {
 }
 
 // nullServers are servers in a process of their own. Its task is how many, its answer where they are.
-var nullServers = child.NewRole("servers without work", func(primaries int) ([]string, error) {
-	c, err := startNull(primaries)
-	if err != nil {
-		return nil, err
-	}
-	return c.addrs(), nil
-})
+var nullServers = child.NewRole("servers without work", startNull)
 
 // withServers calls f with the addresses of servers in a process of their own.
 func withServers(ctx context.Context, primaries int, f func(addrs []string) error) error {

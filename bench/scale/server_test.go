@@ -24,26 +24,26 @@ func TestMain(m *testing.M) {
 // TestNullServersServeTheClient: the whole client works beside servers without work, and
 // every command has one reply.
 func TestNullServersServeTheClient(t *testing.T) {
-	c, err := startNull(5)
-	require.NoError(t, err)
-	t.Cleanup(c.close)
-	client, err := cluster.Config{}.New(t.Context(), c.addrs()[:1])
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
-	for range 20 {
-		require.NoError(t, newCaller(client, 1, 200).request(t.Context()))
-	}
-	p := pipeline.New(client)
-	pong := p.Cmd("PING") // on a connection that counts
-	require.NoError(t, p.Do(t.Context()))
-	text, err := pong.Text()
-	require.NoError(t, err)
-	require.Equal(t, "PONG", text)
-	u, err := run(t.Context(), client, 8, 10, 50*time.Millisecond)
-	require.NoError(t, err)
-	require.Positive(t, u.Requests)
-	require.Len(t, client.Stats().Nodes, 5)
+	require.NoError(t, withServers(t.Context(), 5, func(addrs []string) error {
+		client, err := cluster.Config{}.New(t.Context(), addrs[:1])
+		require.NoError(t, err)
+		defer client.Close()
+		require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+		for range 20 {
+			require.NoError(t, newCaller(client, 1, 200).request(t.Context()))
+		}
+		p := pipeline.New(client)
+		pong := p.Cmd("PING") // on a connection that counts
+		require.NoError(t, p.Do(t.Context()))
+		text, err := pong.Text()
+		require.NoError(t, err)
+		require.Equal(t, "PONG", text)
+		u, err := run(t.Context(), client, 8, 10, 50*time.Millisecond)
+		require.NoError(t, err)
+		require.Positive(t, u.Requests)
+		require.Len(t, client.Stats().Nodes, 5)
+		return nil
+	}))
 }
 
 // TestSessionAnswersEachCommandOnce hands over a stream in pieces of all sizes.
