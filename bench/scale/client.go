@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"os"
 	"runtime"
 	"time"
 
@@ -24,7 +24,7 @@ type carried struct {
 	used
 }
 
-// A clientPlan is what measureClients asks: all combinations, in rounds.
+// A clientPlan has what is measured: all combinations, in rounds.
 type clientPlan struct {
 	procs   []int
 	shapes  [][2]int // nodes, lanes to each
@@ -40,19 +40,19 @@ var wholeClientPlan = clientPlan{
 	warmUp: 100 * time.Millisecond, during: 300 * time.Millisecond, rounds: 7,
 }
 
-// measureClients gives each cell its turn in each round.
-func measureClients(ctx context.Context, plan clientPlan, progress io.Writer, add func(carried) error) error {
+// measure gives each cell its turn in each round.
+func (p clientPlan) measure(ctx context.Context, write func(line) error) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, shape := range plan.shapes {
+	for _, shape := range p.shapes {
 		err := withServers(ctx, shape[0], func(addrs []string) error {
 			client, err := cluster.Config{Pool: pool.Laned{Lanes: shape[1]}}.New(ctx, addrs[:1])
 			if err != nil {
 				return err
 			}
 			defer client.Close()
-			for round := range plan.rounds {
-				table.Print(progress, "%d nodes, %d lanes, round %d of %d\n", shape[0], shape[1], round+1, plan.rounds)
-				if err := plan.round(ctx, client, carried{Nodes: shape[0], Lanes: shape[1], Round: round}, add); err != nil {
+			for round := range p.rounds {
+				table.Print(os.Stderr, "%d nodes, %d lanes, round %d of %d\n", shape[0], shape[1], round+1, p.rounds)
+				if err := p.round(ctx, client, carried{Nodes: shape[0], Lanes: shape[1], Round: round}, write); err != nil {
 					return err
 				}
 			}
@@ -65,7 +65,7 @@ func measureClients(ctx context.Context, plan clientPlan, progress io.Writer, ad
 	return nil
 }
 
-func (p clientPlan) round(ctx context.Context, client *cluster.Client, c carried, add func(carried) error) (err error) {
+func (p clientPlan) round(ctx context.Context, client *cluster.Client, c carried, write func(line) error) (err error) {
 	for _, c.Keys = range p.keys {
 		for _, c.Callers = range p.callers {
 			for _, c.Procs = range p.procs {
@@ -76,7 +76,7 @@ func (p clientPlan) round(ctx context.Context, client *cluster.Client, c carried
 				if c.used, err = run(ctx, client, c.Callers, c.Keys, p.during); err != nil {
 					return err
 				}
-				if err = add(c); err != nil {
+				if err = write(line{Client: &c}); err != nil {
 					return err
 				}
 			}

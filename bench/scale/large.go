@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"os"
 	"runtime"
 	"time"
 
@@ -48,16 +48,16 @@ type largePlan struct {
 
 var wholeLargePlan = largePlan{primaries: []int{3, 50, 500}, rounds: 5, during: time.Second}
 
-func measureLarge(ctx context.Context, plan largePlan, progress io.Writer, add func(large) error) error {
-	for _, primaries := range plan.primaries {
+func (p largePlan) measure(ctx context.Context, write func(line) error) error {
+	for _, primaries := range p.primaries {
 		err := withServers(ctx, primaries, func(addrs []string) error {
-			for round := range plan.rounds {
-				table.Print(progress, "%d primaries, round %d of %d\n", primaries, round+1, plan.rounds)
+			for round := range p.rounds {
+				table.Print(os.Stderr, "%d primaries, round %d of %d\n", primaries, round+1, p.rounds)
 				l := large{Primaries: primaries, Round: round}
-				if err := l.measure(ctx, addrs[0], plan.during); err != nil {
+				if err := l.measure(ctx, addrs[0], p.during); err != nil {
 					return err
 				}
-				if err := add(l); err != nil {
+				if err := write(line{Large: &l}); err != nil {
 					return err
 				}
 			}

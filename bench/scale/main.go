@@ -41,11 +41,11 @@ func command(ctx context.Context, args []string) error {
 	case *rewrite != "":
 		return evidence.Rewrite(os.Stdout, *rewrite, "scale", tableOf, nil)
 	}
-	what := wholeScale
+	what := []measurement{wholeClientPlan.measure, wholeLargePlan.measure}
 	if *memory {
-		what = memoryAlone
+		what = []measurement{wholeFootprintPlan.measure}
 	}
-	return measure(ctx, *raw, what)
+	return measure(ctx, *raw, what...)
 }
 
 // A measurement hands what it finds to write, one line after the other.
@@ -53,7 +53,7 @@ type measurement func(ctx context.Context, write func(line) error) error
 
 // measure writes each result to the raw file, and all of them as tables to standard
 // output.
-func measure(ctx context.Context, raw string, what measurement) error {
+func measure(ctx context.Context, raw string, all ...measurement) error {
 	first := rawfile.NewStart()
 	out, err := rawfile.Create(raw)
 	if err != nil {
@@ -61,27 +61,18 @@ func measure(ctx context.Context, raw string, what measurement) error {
 	}
 	r := new(record)
 	write := func(l line) error { return errors.Join(r.add(l), out.Write(l)) }
-	if err := write(line{Start: &first}); err != nil {
-		return err
+	err = write(line{Start: &first})
+	for _, measure := range all {
+		if err == nil {
+			err = measure(ctx, write)
+		}
 	}
-	err = what(ctx, write)
 	r.report(os.Stdout)
 	if err != nil {
 		return err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	return errors.Join(write(line{End: &now}), out.Close())
-}
-
-func wholeScale(ctx context.Context, write func(line) error) error {
-	if err := measureClients(ctx, wholeClientPlan, os.Stderr, func(c carried) error { return write(line{Client: &c}) }); err != nil {
-		return err
-	}
-	return measureLarge(ctx, wholeLargePlan, os.Stderr, func(l large) error { return write(line{Large: &l}) })
-}
-
-func memoryAlone(ctx context.Context, write func(line) error) error {
-	return measureFootprints(ctx, wholeFootprintPlan, os.Stderr, func(f footprint) error { return write(line{Memory: &f}) })
 }
 
 // report prints all tables.

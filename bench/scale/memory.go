@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -44,18 +44,18 @@ var wholeFootprintPlan = footprintPlan{
 	primaries: []int{1, 2, 4, 8}, lanes: []int{1, 4, 8, 16, 32}, fixed: []int{10, 50, 100}, rounds: 5, during: 300 * time.Millisecond,
 }
 
-func measureFootprints(ctx context.Context, plan footprintPlan, progress io.Writer, add func(footprint) error) error {
-	for i, primaries := range plan.primaries {
+func (p footprintPlan) measure(ctx context.Context, write func(line) error) error {
+	for i, primaries := range p.primaries {
 		var all []footprint
-		for _, lanes := range plan.lanes {
+		for _, lanes := range p.lanes {
 			all = append(all, footprint{Primaries: primaries, Lanes: lanes})
 		}
-		for _, size := range plan.fixed {
+		for _, size := range p.fixed {
 			if i == 0 {
 				all = append(all, footprint{Primaries: primaries, Fixed: size})
 			}
 		}
-		if err := plan.beside(ctx, all, progress, add); err != nil {
+		if err := p.beside(ctx, all, write); err != nil {
 			return fmt.Errorf("%d primaries: %w", primaries, err)
 		}
 	}
@@ -63,7 +63,7 @@ func measureFootprints(ctx context.Context, plan footprintPlan, progress io.Writ
 }
 
 // beside measures all of them in rounds, beside the same servers.
-func (p footprintPlan) beside(ctx context.Context, all []footprint, progress io.Writer, add func(footprint) error) error {
+func (p footprintPlan) beside(ctx context.Context, all []footprint, write func(line) error) error {
 	started, err := servers.LaunchCluster(ctx, servers.Options{Primaries: all[0].Primaries})
 	if err != nil {
 		return err
@@ -72,11 +72,11 @@ func (p footprintPlan) beside(ctx context.Context, all []footprint, progress io.
 	for round := range p.rounds {
 		for _, f := range all {
 			f.Round = round
-			table.Print(progress, "%d primaries, %s, round %d of %d\n", f.Primaries, f.pool(), round+1, p.rounds)
+			table.Print(os.Stderr, "%d primaries, %s, round %d of %d\n", f.Primaries, f.pool(), round+1, p.rounds)
 			if err := f.measure(ctx, started, p.during); err != nil {
 				return fmt.Errorf("%s: %w", f.pool(), err)
 			}
-			if err := add(f); err != nil {
+			if err := write(line{Memory: &f}); err != nil {
 				return err
 			}
 		}

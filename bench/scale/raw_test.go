@@ -7,37 +7,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/machine"
 	"github.com/redislanes/redislanes/internal/pages"
 
 	"github.com/redislanes/redislanes/bench/evidence"
-	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // TestMeasureSmall measures everything on a small scale, and makes the tables from the
 // lines of the raw file.
 func TestMeasureSmall(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "raw.jsonl")
-	out, err := rawfile.Create(name)
-	require.NoError(t, err)
-	require.NoError(t, out.Write(line{Start: &rawfile.Start{Format: rawfile.Format, Machine: machine.Machine{Commit: "0123456789ab"}}}))
-	plan := clientPlan{procs: []int{1, 2}, shapes: [][2]int{{1, 1}, {3, 4}}, keys: []int{1, 10}, callers: []int{1, 20}, during: 20 * time.Millisecond, rounds: 2}
-	require.NoError(t, measureClients(t.Context(), plan, t.Output(), func(c carried) error { return out.Write(line{Client: &c}) }))
-	require.NoError(t, measureLarge(t.Context(), largePlan{primaries: []int{3, 50}, rounds: 1, during: 20 * time.Millisecond}, t.Output(),
-		func(l large) error { return out.Write(line{Large: &l}) }))
-	require.NoError(t, measureFootprints(t.Context(), footprintPlan{primaries: []int{1, 2}, lanes: []int{1, 4}, fixed: []int{2}, rounds: 1, during: 20 * time.Millisecond}, t.Output(),
-		func(f footprint) error { return out.Write(line{Memory: &f}) }))
-	require.NoError(t, out.Write(line{End: new(time.Time)}))
-	require.NoError(t, out.Close())
+	require.NoError(t, measure(t.Context(), name,
+		clientPlan{procs: []int{1, 2}, shapes: [][2]int{{1, 1}, {3, 4}}, keys: []int{1, 10}, callers: []int{1, 20}, during: 20 * time.Millisecond, rounds: 2}.measure,
+		largePlan{primaries: []int{3, 50}, rounds: 1, during: 20 * time.Millisecond}.measure,
+		footprintPlan{primaries: []int{1, 2}, lanes: []int{1, 4}, fixed: []int{2}, rounds: 1, during: 20 * time.Millisecond}.measure,
+	))
 	for table, want := range map[string]string{
-		"source": "commit 0123456789ab", "client": "| 10   | 3 × 4         | 20      | ", "cluster": "| connections in the end",
+		"source": ", commit ", "client": "| 10   | 3 × 4         | 20      | ", "cluster": "| connections in the end",
 		"memory": "| primaries | 1 lane ", "connections": "| Fixed 2 |",
 	} {
 		text, err := tableOf(pages.Table{Files: []string{name}, Name: table})
 		require.NoError(t, err)
 		require.Contains(t, text, want)
 	}
-	_, err = tableOf(pages.Table{Files: []string{name}, Name: "else"})
+	_, err := tableOf(pages.Table{Files: []string{name}, Name: "else"})
 	require.ErrorContains(t, err, "want one of")
 	r, err := readRaw(name)
 	require.NoError(t, err)

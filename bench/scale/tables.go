@@ -20,25 +20,19 @@ func tableOf(t pages.Table) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var made *table.Table
-	switch t.Name {
-	case "source":
+	if t.Name == "source" {
 		return r.source(), nil
-	case "client":
-		made = r.clientTable()
-	case "cluster":
-		made = r.largeTable()
-	case "memory":
-		made = r.footprintTable()
-	case "connections":
-		made = r.connectionTable()
-	default:
+	}
+	made := map[string]func() *table.Table{
+		"client": r.clientTable, "cluster": r.largeTable, "memory": r.footprintTable, "connections": r.connectionTable,
+	}[t.Name]
+	if made == nil {
 		return "", errors.New("want one of source, client, cluster, memory and connections")
 	}
-	if len(made.Rows) == 0 {
-		return "", errors.New("the raw file has nothing for it")
+	if text := made().String(); text != "" {
+		return text, nil
 	}
-	return made.String(), nil
+	return "", errors.New("the raw file has nothing for it")
 }
 
 // clientTable has a row for each load and shape, with the medians of the rounds for one
