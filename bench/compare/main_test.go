@@ -96,9 +96,9 @@ func TestQuick(t *testing.T) {
 			require.Len(t, p.PerRound, 4)
 			require.Equal(t, p.Requests, p.Latency.Count())
 			require.NotEmpty(t, p.Bound)
-			require.Positive(t, p.Resources.IdleTrip.At(50))
-			require.Positive(t, p.Resources.LoadedTrip.At(50))
-			require.Positive(t, p.Resources.Servers.Busiest)
+			require.Positive(t, p.IdleTrips.At(50))
+			require.Positive(t, p.LoadedTrips.At(50))
+			require.Positive(t, p.Servers.Busiest)
 		}
 	}
 }

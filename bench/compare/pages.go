@@ -124,7 +124,7 @@ func poolFactor(r *report.Report) (string, error) {
 					return "", fmt.Errorf("%s %s: was not measured, or requests failed", run.Name, name)
 				}
 				p := run.Endpoints[i].Phases[0]
-				trip := time.Duration(trips[by] * float64(p.Resources.IdleTrip.At(50)))
+				trip := time.Duration(trips[by] * float64(p.IdleTrips.At(50)))
 				rates = append(rates, p.Spread().Median)
 				row = append(row, fmt.Sprintf("%.0f", p.Spread().Median), fmt.Sprintf("%.0f", sizing.ClosedThroughput(p.Callers, size, trip, 0)))
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,10 +55,8 @@ func versions() map[string]string {
 		return all
 	}
 	for _, module := range info.Deps {
-		for _, name := range measured {
-			if module.Path == name {
-				all[name] = module.Version
-			}
+		if slices.Contains(measured, module.Path) {
+			all[module.Path] = module.Version
 		}
 	}
 	return all
@@ -65,8 +64,7 @@ func versions() map[string]string {
 
 // String is a line of a report.
 func (s start) String() string {
-	m := s.Machine
-	parts := []string{fmt.Sprintf("%s, commit %s, %s/%s, %d CPUs (%s), %s", m.Date.UTC().Format(time.DateTime), m.Commit, m.OS, m.Arch, m.CPUs, m.CPU, m.Go)}
+	parts := []string{rawfile.Source(s.Machine)}
 	if s.Primaries > 0 { // older files of leases do not say
 		over := "TCP"
 		switch {

@@ -158,11 +158,7 @@ func (r *record) disturbed() string {
 			}
 		}
 	}
-	if bad == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Other processes used more than %.0f %% of the processors in %d of %d turns: measure again when the machine is quiet.\n",
-		100*usage.Disturbed, bad, all)
+	return usage.Warning(bad, all, "turns")
 }
 
 // processors is how many the machine has.

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/machine"
 )
@@ -33,6 +34,11 @@ type Start struct {
 // NewStart describes this machine. Call it before a raw file is written: a file that is
 // written again is a change to the commit.
 func NewStart() Start { return Start{Format, machine.This()} }
+
+// Source says where figures are from.
+func Source(m machine.Machine) string {
+	return fmt.Sprintf("%s, commit %s, %s/%s, %d CPUs (%s), %s", m.Date.UTC().Format(time.DateTime), m.Commit, m.OS, m.Arch, m.CPUs, m.CPU, m.Go)
+}
 
 // A Writer writes lines. A nil one does nothing.
 type Writer struct {

@@ -77,7 +77,7 @@ func measure(ctx context.Context, raw string, all ...measurement) error {
 
 // report prints all tables.
 func (r *record) report(w io.Writer) {
-	table.Print(w, "%s\n", r.source())
+	table.Print(w, "%s\n", rawfile.Source(r.machine))
 	for _, t := range []*table.Table{r.clientTable(), r.largeTable(), r.footprintTable(), r.connectionTable()} {
 		if len(t.Rows) > 0 {
 			table.Print(w, "\n%v", t)

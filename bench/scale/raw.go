@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/machine"
@@ -44,10 +43,4 @@ func (r *record) add(l line) error {
 func readRaw(name string) (*record, error) {
 	r := new(record)
 	return r, rawfile.Read(name, r.add)
-}
-
-// source says where the figures are from.
-func (r *record) source() string {
-	m := r.machine
-	return fmt.Sprintf("%s, commit %s, %s/%s, %d CPUs (%s), %s", m.Date.UTC().Format(time.DateTime), m.Commit, m.OS, m.Arch, m.CPUs, m.CPU, m.Go)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redislanes/redislanes/internal/pages"
 
 	"github.com/redislanes/redislanes/bench/internal/stats"
+	"github.com/redislanes/redislanes/bench/rawfile"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
@@ -21,7 +22,7 @@ func tableOf(t pages.Table) (string, error) {
 		return "", err
 	}
 	if t.Name == "source" {
-		return r.source(), nil
+		return rawfile.Source(r.machine), nil
 	}
 	made := map[string]func() *table.Table{
 		"client": r.clientTable, "cluster": r.largeTable, "memory": r.footprintTable, "connections": r.connectionTable,

@@ -3,6 +3,7 @@ package usage
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
@@ -36,3 +37,12 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // Disturbed is the share of the processors from which on other processes have disturbed a
 // measurement.
 const Disturbed = 0.1
+
+// Warning says that other processes have disturbed some of all turns or rows; "" if they have not.
+func Warning(disturbed, all int, what string) string {
+	if disturbed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Other processes used more than %.0f %% of the processors in %d of %d %s: measure again when the machine is quiet.\n",
+		100*Disturbed, disturbed, all, what)
+}

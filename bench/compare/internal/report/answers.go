@@ -16,23 +16,23 @@ func (p *Phase) judge() {
 	f := verdict.Figures{
 		Target: p.load.Rate, Actual: p.Rate(), Failed: p.FailedShare(), P99: p.Latency.At(99), Measured: p.Requests > 0,
 	}
-	if sla := p.load.SLA; sla.Within.Duration > 0 {
-		share := 0.0
-		if all := p.Requests + p.Failed(); all > 0 {
-			share = float64(p.Within(sla.Within.Duration)) / float64(all)
-		}
-		p.InTime, f.SLA, f.InTime = &share, sla.Share, share
+	if all := p.Requests + p.Failed(); p.hasSLA() && all > 0 {
+		p.InTime = float64(p.Within(p.load.SLA.Within.Duration)) / float64(all)
+		f.SLA, f.InTime = p.load.SLA.Share, p.InTime
 	}
 	if p.load.Rate > 0 && !p.Partial {
 		p.Verdict, p.Why = verdict.Of(f), verdict.Why(f)
 	}
 }
 
-func (p *Phase) inTimeText() string {
-	if p.InTime == nil {
+func (p *Phase) hasSLA() bool { return p.load.SLA.Within.Duration > 0 }
+
+// inTime is a cell of a table.
+func (p *Phase) inTime() string {
+	if !p.hasSLA() {
 		return ""
 	}
-	return percent(*p.InTime)
+	return percent(p.InTime)
 }
 
 // A Limit is how many requests a second an endpoint serves, by the rates that were
@@ -42,12 +42,13 @@ type Limit struct {
 	Endpoint string
 	verdict.Limit
 	Why string // it does not hold more
+
+	points []verdict.Point
+	why    map[float64]string // by rate
 }
 
 // limits are those of each endpoint whose rate was varied.
 func (r *Report) limits() (all []Limit) {
-	var points [][]verdict.Point // of each limit
-	var why []map[float64]string
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
 		i := slices.IndexFunc(run.Varied, func(v settings.Value) bool { return v.Key == "rate" })
 		if i < 0 || p.Verdict == "" {
@@ -56,15 +57,14 @@ func (r *Report) limits() (all []Limit) {
 		rest := settings.Join(slices.Delete(slices.Clone(run.Varied), i, i+1))
 		at := slices.IndexFunc(all, func(l Limit) bool { return l.Run == rest && l.Endpoint == e.Name })
 		if at < 0 {
-			at, all = len(all), append(all, Limit{Run: rest, Endpoint: e.Name})
-			points, why = append(points, nil), append(why, make(map[float64]string))
+			at, all = len(all), append(all, Limit{Run: rest, Endpoint: e.Name, why: make(map[float64]string)})
 		}
-		points[at] = append(points[at], verdict.Point{At: p.load.Rate, Holds: p.Verdict.Holds()})
-		why[at][p.load.Rate] = p.Why
+		all[at].points = append(all[at].points, verdict.Point{At: p.load.Rate, Holds: p.Verdict.Holds()})
+		all[at].why[p.load.Rate] = p.Why
 	})
-	for i := range all {
-		all[i].Limit = verdict.Highest(points[i])
-		all[i].Why = why[i][all[i].Breaks]
+	for i, l := range all {
+		all[i].Limit = verdict.Highest(l.points)
+		all[i].Why = l.why[all[i].Breaks]
 	}
 	return all
 }
@@ -72,16 +72,17 @@ func (r *Report) limits() (all []Limit) {
 func (r *Report) limitTable() *table.Table {
 	t := &table.Table{Text: 2, Last: true, Head: []string{"run", "endpoint", "holds", "breaks at", "recommended (80 %)", "why it breaks"}}
 	for _, l := range r.Limits {
-		t.Add(l.Run, l.Endpoint, rateOr(l.Holds, "none"), rateOr(l.Breaks, "not reached"), rateOr(l.Recommended, "none"), l.Why)
+		t.Add(l.Run, l.Endpoint, or(l.Holds, "none"), or(l.Breaks, "not reached"), or(l.Recommended, "none"), l.Why)
 	}
 	return t
 }
 
-func rateOr(rate float64, none string) string {
-	if rate == 0 {
+// or writes a number without decimals, or another text for 0.
+func or[T int | float64](n T, none string) string {
+	if n == 0 {
 		return none
 	}
-	return fmt.Sprintf("%.0f", rate)
+	return fmt.Sprintf("%.0f", float64(n))
 }
 
 // A Size is how many connections to each node a kind of pool needs for a run's
@@ -160,14 +161,7 @@ func (g sizeGroup) size(run string) (s Size, ok bool) {
 func (r *Report) sizeTable() *table.Table {
 	t := &table.Table{Text: 2, Last: true, Head: []string{"run", "pool", "enough", "too few", "bound by", "why"}}
 	for _, s := range r.Sizes {
-		t.Add(s.Run, s.Pool, countOr(s.Enough, "none measured"), countOr(s.Less, "none measured"), s.Bound, strings.TrimSpace(s.Why))
+		t.Add(s.Run, s.Pool, or(s.Enough, "none measured"), or(s.Less, "none measured"), s.Bound, strings.TrimSpace(s.Why))
 	}
 	return t
-}
-
-func countOr(n int, none string) string {
-	if n == 0 {
-		return none
-	}
-	return fmt.Sprint(n)
 }

@@ -95,5 +95,5 @@ func TestNoSizes(t *testing.T) {
 // TestFailuresAreNotInTime: an SLA counts them as late.
 func TestFailuresAreNotInTime(t *testing.T) {
 	r := measured(t, "{rate: 1000, sla: {within: 10ms}}", func(l settings.Load) *load.Result { return served(l, time.Millisecond, 0.25) })
-	require.InDelta(t, 0.75, *r.Runs[0].Endpoints[0].Phases[0].InTime, 1e-9)
+	require.InDelta(t, 0.75, r.Runs[0].Endpoints[0].Phases[0].InTime, 1e-9)
 }

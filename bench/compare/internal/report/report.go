@@ -1,8 +1,12 @@
+// Package report turns results into what a person or a program reads: a table in
+// Markdown, statistics, and JSON. It measures nothing.
 package report
 
 import (
 	"slices"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/machine"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
@@ -23,6 +27,14 @@ type Report struct {
 	Sizes       []Size
 }
 
+// A Machine is where and with what the figures came about.
+type Machine struct {
+	machine.Machine
+
+	Redis []string `json:"redis"` // versions
+	Given bool     `json:"existing_cluster"`
+}
+
 // A Run is endpoints that were measured in turn.
 type Run struct {
 	Name      string
@@ -41,11 +53,10 @@ type Endpoint struct {
 // A Phase is one part of an endpoint's turns, over all rounds.
 type Phase struct {
 	*load.Result
-	Latency   load.Histogram
-	Resources Resources
-	Bound     string // what kept it from doing more
+	Latency load.Histogram
+	Bound   string // what kept it from doing more
 
-	InTime  *float64        // share of the requests that were answered as the SLA says
+	InTime  float64         // share of the requests that were answered as the SLA says
 	Verdict verdict.Verdict // of an open loop
 	Why     string          // it does not hold
 
@@ -72,7 +83,7 @@ type Round struct {
 
 // New returns a report of a file in which nothing was measured yet.
 func New(f *settings.File) *Report {
-	return &Report{File: f.Name, Question: f.Question, Machine: thisMachine(), Runs: []*Run{}}
+	return &Report{File: f.Name, Question: f.Question, Machine: Machine{Machine: machine.This(), Redis: []string{}}, Runs: []*Run{}}
 }
 
 // Begin adds a run.
@@ -135,8 +146,7 @@ func (p *Phase) Spread() stats.Spread {
 
 func (p *Phase) finish(m Machine) {
 	p.Latency = p.All()
-	p.Resources = resourcesOf(p.Result, m.CPUs, !m.Given)
-	p.Bound = p.bound(p.load.Rate > 0, m.CPUs)
+	p.Bound = p.bound(m)
 	p.judge()
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
+	"github.com/redislanes/redislanes/bench/internal/usage"
+	"github.com/redislanes/redislanes/bench/rawfile"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
@@ -20,18 +22,37 @@ func (r *Report) WriteTable(w io.Writer) {
 	}
 	table.Print(w, "%s\n\n", r.source())
 	table.Print(w, "%v", r.figures())
-	for _, s := range r.sections() {
-		table.Print(w, "\n%s:\n\n%v", s.title, s.Table)
-	}
-	for i, n := range r.notes() {
-		if i == 0 {
-			table.Print(w, "\n")
+	for _, s := range []struct {
+		title string
+		*table.Table
+	}{
+		{"How many requests a second hold, with all lower rates", r.limitTable()},
+		{"The fewest connections to each node that are enough, with all larger pools", r.sizeTable()},
+		{"Errors, which count neither as throughput nor as latency", r.errorTable()},
+		{"What it used; processors in numbers of them, bytes by request", r.resourceTable()},
+		{"Connections, all nodes together; open at each tenth of the step in the last round", r.connectionTable()},
+	} {
+		if len(s.Rows) > 0 {
+			table.Print(w, "\n%s:\n\n%v", s.title, s.Table)
 		}
-		table.Print(w, "- %s\n", n)
+	}
+	if warning := r.disturbed(); warning != "" {
+		table.Print(w, "\n%s", warning)
 	}
 	if end := r.ending(); end != "" {
 		table.Print(w, "\n%s\n", end)
 	}
+}
+
+// disturbed warns of rows in which other processes used much of the processors.
+func (r *Report) disturbed() string {
+	bad, all := 0, 0
+	r.each(func(_ *Run, _ *Endpoint, p *Phase) {
+		if all++; p.disturbed(r.Machine) {
+			bad++
+		}
+	})
+	return usage.Warning(bad, all, "rows")
 }
 
 // ending says why not all was measured; "" if it was.
@@ -45,28 +66,6 @@ func (r *Report) ending() string {
 	return ""
 }
 
-// A section is a table and what it is about.
-type section struct {
-	title string
-	*table.Table
-}
-
-// sections are all tables but the first; those without rows are left out.
-func (r *Report) sections() (all []section) {
-	for _, s := range []section{
-		{"How many requests a second hold, with all lower rates", r.limitTable()},
-		{"The fewest connections to each node that are enough, with all larger pools", r.sizeTable()},
-		{"Errors, which count neither as throughput nor as latency", r.errorTable()},
-		{"What it used; processors in numbers of them, bytes by request", r.resourceTable()},
-		{"Connections, all nodes together; open at each tenth of the step in the last round", r.connectionTable()},
-	} {
-		if len(s.Rows) > 0 {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // source says where the figures are from.
 func (r *Report) source() string {
 	m := r.Machine
@@ -74,15 +73,7 @@ func (r *Report) source() string {
 	if m.Given {
 		where = "an existing cluster"
 	}
-	return fmt.Sprintf("%s: %s, %s/%s, %d CPUs%s, %s, redislanes %s%s, redis %s (%s)", r.File, m.Date.Format(time.DateOnly), m.OS, m.Arch,
-		m.CPUs, prefixed(" ", m.CPU), m.Go, m.Library, prefixed(" ", m.Commit), strings.Join(m.Redis, ", "), where)
-}
-
-func prefixed(before, text string) string {
-	if text == "" {
-		return ""
-	}
-	return before + "(" + text + ")"
+	return fmt.Sprintf("%s: %s, redislanes %s, redis %s (%s)", r.File, rawfile.Source(m.Machine), m.Library, strings.Join(m.Redis, ", "), where)
 }
 
 // figures is the table of all runs.
@@ -90,7 +81,7 @@ func (r *Report) figures() *table.Table {
 	t := &table.Table{Text: 2, Head: []string{"run", "endpoint", "requests", "errors", "failed"}}
 	open, sla := false, false
 	r.each(func(_ *Run, _ *Endpoint, p *Phase) {
-		open, sla = open || p.Verdict != "", sla || p.InTime != nil
+		open, sla = open || p.Verdict != "", sla || p.hasSLA()
 	})
 	if sla {
 		t.Head = append(t.Head, "in time")
@@ -102,7 +93,7 @@ func (r *Report) figures() *table.Table {
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
 		counts := []string{fmt.Sprint(p.Requests), fmt.Sprint(p.Failed()), percent(p.FailedShare())}
 		if sla {
-			counts = append(counts, p.inTimeText())
+			counts = append(counts, p.inTime())
 		}
 		if open {
 			counts = append(counts, string(p.Verdict))
