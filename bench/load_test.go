@@ -98,18 +98,7 @@ func warmUp(ctx context.Context, client *cluster.Client, callers []func(context.
 	if _, err := closed.Count(ctx, callers, warmUpEach*len(callers)); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	poll := time.NewTicker(time.Millisecond)
-	defer poll.Stop()
-	for !closed.Connected(client.Stats()) {
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return fmt.Errorf("warm-up: pools not connected: %w", ctx.Err())
-		}
-	}
-	return nil
+	return closed.Connect(ctx, client, 2*time.Minute)
 }
 
 // measure sends b.N requests.

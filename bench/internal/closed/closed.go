@@ -13,6 +13,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
 
 	"github.com/redislanes/redislanes/bench/internal/usage"
 )
@@ -40,6 +41,22 @@ func Connected(s redislanes.Stats) bool {
 		}
 	}
 	return true
+}
+
+// Connect waits until the pools of a client are connected.
+func Connect(ctx context.Context, client *cluster.Client, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !Connected(client.Stats()) {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return fmt.Errorf("pools are not connected: %w", ctx.Err())
+		}
+	}
+	return nil
 }
 
 // newHistogram holds 1 µs to a minute with three digits.

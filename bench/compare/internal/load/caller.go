@@ -18,7 +18,6 @@ type caller struct {
 	tags     bool
 	timeout  time.Duration
 	keys     *keySet
-	value    string
 	pick     picker
 	pipeline *pipeline.Pipeline
 	count    func(context.Context, []string) error // of a rate limiter's keys
@@ -38,8 +37,7 @@ func newCaller(client *cluster.Client, l settings.Load, names *keySet, number in
 		count = (&goroutines{client: client, bySlot: l.Group == "slot", groups: make(map[group]*part)}).count
 	}
 	return &caller{
-		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: names, value: text(valueSize),
-		pick: newPicker(l, number), pipeline: p, count: count,
+		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: names, pick: newPicker(l, number), pipeline: p, count: count,
 	}
 }
 
@@ -79,7 +77,7 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	case get:
 		c.append("GET", c.keys.many[i])
 	case put:
-		c.append("SET", c.keys.many[i], c.value, "EX", preparedTTL) // SET without EX would take the TTL away
+		c.append("SET", c.keys.many[i], value, "EX", preparedTTL) // SET without EX would take the TTL away
 	case hash:
 		c.append("HGETALL", c.keys.hashes[i])
 	case several:
@@ -113,13 +111,4 @@ func anys(texts []string) []any {
 		args[i] = text
 	}
 	return args
-}
-
-// text returns a value of so many bytes.
-func text(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte('a' + i%26)
-	}
-	return string(b)
 }

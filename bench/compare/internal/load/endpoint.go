@@ -88,17 +88,7 @@ func (e *Endpoint) WarmUp(ctx context.Context) error {
 	}
 	warm := settings.Step{Callers: e.load.Phases()[0].Callers, For: e.load.WarmUp}
 	e.run(ctx, warm, &recorder{result: NewResult()})
-	patience, cancel := context.WithTimeout(ctx, fillTimeout)
-	defer cancel()
-	poll := time.NewTicker(time.Millisecond)
-	defer poll.Stop()
-	for !closed.Connected(e.client.Stats()) {
-		select {
-		case <-poll.C:
-		case <-patience.Done():
-			return ctx.Err()
-		}
-	}
+	_ = closed.Connect(ctx, e.client, fillTimeout)
 	return ctx.Err()
 }
 

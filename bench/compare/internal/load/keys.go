@@ -3,7 +3,6 @@ package load
 import (
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/internal/keys"
@@ -80,6 +79,3 @@ func (p picker) index() int {
 	}
 	return p.random.IntN(p.n)
 }
-
-// field names a field of a hash.
-func field(i int) string { return "field-" + strconv.Itoa(i) }

@@ -17,17 +17,21 @@ func (e *Endpoint) run(ctx context.Context, phase settings.Step, to *recorder) {
 	end := began.Add(phase.For.Duration)
 	ctx, cancel := context.WithDeadline(ctx, end.Add(grace))
 	defer cancel()
-	send := e.closedLoop(ctx, end)
 	var arrivals *schedule
 	if e.load.Rate > 0 {
 		arrivals = &schedule{began: began, end: end, rate: e.load.Rate}
-		send = e.openLoop(ctx, arrivals)
 	}
 	var callers sync.WaitGroup
 	for _, c := range e.callers[:phase.Callers] {
 		callers.Go(func() {
 			t := &tally{to: to}
-			send(c, t)
+			next := func(now time.Time) (time.Time, bool) { return now, now.Before(end) }
+			if arrivals != nil {
+				timer := time.NewTimer(0)
+				defer timer.Stop()
+				next = func(time.Time) (time.Time, bool) { return arrivals.await(ctx, timer) }
+			}
+			c.loop(ctx, next, t)
 			t.flush()
 		})
 	}
@@ -39,22 +43,23 @@ func (e *Endpoint) run(ctx context.Context, phase settings.Step, to *recorder) {
 	}
 }
 
-// closedLoop lets a caller send its next request when it has the reply to the
-// last.
-func (e *Endpoint) closedLoop(ctx context.Context, end time.Time) func(*caller, *tally) {
-	return func(c *caller, t *tally) {
-		for began := time.Now(); began.Before(end); {
-			class, err := c.request(ctx)
-			if interrupted(ctx) {
-				return
-			}
-			now := time.Now()
-			if err != nil {
-				t.fail(err)
-			} else {
-				t.add(class, now.Sub(began))
-			}
-			began = now
+// loop sends requests until next has no more. Next returns when a request is due, whose latency
+// counts from then: at once in a closed loop, in which it is the end of the last.
+func (c *caller) loop(ctx context.Context, next func(now time.Time) (due time.Time, ok bool), t *tally) {
+	now := time.Now()
+	for {
+		due, ok := next(now)
+		if !ok {
+			return
+		}
+		class, err := c.request(ctx)
+		if interrupted(ctx) {
+			return
+		}
+		if now = time.Now(); err != nil {
+			t.fail(err)
+		} else {
+			t.add(class, now.Sub(due))
 		}
 	}
 }
@@ -89,35 +94,19 @@ func (s *schedule) missed() int64 {
 	return max(0, all-s.served.Load())
 }
 
-// openLoop lets the callers take arrivals as they are free. A latency counts
-// from when its request should have begun, so that what waits behind a slow
-// reply is not left out.
-func (e *Endpoint) openLoop(ctx context.Context, arrivals *schedule) func(*caller, *tally) {
-	return func(c *caller, t *tally) {
-		timer := time.NewTimer(0)
-		defer timer.Stop()
-		for {
-			at, ok := arrivals.next()
-			if !ok {
-				return
-			}
-			if wait := time.Until(at); wait > 0 {
-				timer.Reset(wait)
-				select {
-				case <-timer.C:
-				case <-ctx.Done():
-					return
-				}
-			}
-			class, err := c.request(ctx)
-			if interrupted(ctx) {
-				return
-			}
-			if err != nil {
-				t.fail(err)
-			} else {
-				t.add(class, time.Since(at))
-			}
+// await takes the next arrival and waits for its time. A latency that counts from then does not
+// leave out what waits behind a slow reply.
+func (s *schedule) await(ctx context.Context, timer *time.Timer) (at time.Time, ok bool) {
+	if at, ok = s.next(); !ok {
+		return at, false
+	}
+	if wait := time.Until(at); wait > 0 {
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return at, false
 		}
 	}
+	return at, true
 }

@@ -3,7 +3,9 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
@@ -22,76 +24,64 @@ const (
 	slowFieldSize = 1000
 )
 
+var value = strings.Repeat("v", valueSize)
+
 // prepare sets the keys that the load reads. It goes straight to the cluster,
 // past any network between.
 func prepare(ctx context.Context, client *cluster.Client, l settings.Load, k *keySet) error {
-	w := &writer{ctx: ctx, p: pipeline.New(client)}
-	value := text(valueSize)
-	for _, key := range k.many {
-		w.set(key, value)
+	p := pipeline.New(client)
+	var failed error
+	flush := func() {
+		if failed == nil && p.Len() > 0 {
+			failed = p.Do(ctx)
+		}
+		p.Reset()
 	}
-	for _, group := range k.group {
-		for _, key := range group {
-			w.set(key, value)
+	add := func(name string, args ...any) {
+		p.Cmd(name, args...).Idempotent()
+		if p.Len() >= preparedAtOnce {
+			flush()
 		}
 	}
-	small := make([]string, 0, 2*hashFields)
-	for i := range hashFields {
-		small = append(small, field(i), value)
+	hash := func(key string, pairs []string) {
+		add("HSET", anys(append([]string{key}, pairs...))...)
+		add("EXPIRE", key, preparedTTL)
+	}
+	for _, key := range slices.Concat(k.many, slices.Concat(k.group...)) {
+		add("SET", key, value, "EX", preparedTTL)
 	}
 	for _, key := range k.hashes {
-		w.hash(key, small)
+		hash(key, fields(hashFields, valueSize))
 	}
 	if scenarioOf(l).slow > 0 {
 		large := largeHash(int(l.SlowSize))
 		for _, key := range k.slow {
-			w.hash(key, large)
-			w.flush() // these are large
+			hash(key, large)
+			flush() // these are large
 		}
 	}
-	w.flush()
-	if w.err != nil {
-		return fmt.Errorf("setting the keys that are read: %w", w.err)
+	flush()
+	if failed != nil {
+		return fmt.Errorf("setting the keys that are read: %w", failed)
 	}
 	return nil
 }
 
 // largeHash returns fields and values of about so many bytes together.
-func largeHash(bytes int) (pairs []string) {
-	value := text(slowFieldSize)
-	for i := range max(1, bytes/(slowFieldSize+len(field(bytes/slowFieldSize)))) {
-		pairs = append(pairs, field(i), value)
+func largeHash(bytes int) []string {
+	return fields(max(1, bytes/(slowFieldSize+len(field(bytes/slowFieldSize)))), slowFieldSize)
+}
+
+// fields returns so many fields with values of so many bytes.
+func fields(n, size int) (pairs []string) {
+	for i := range n {
+		pairs = append(pairs, field(i), strings.Repeat("v", size))
 	}
 	return pairs
 }
 
-// A writer sends many commands, some at a time, until the first error.
-type writer struct {
-	ctx context.Context
-	p   *pipeline.Pipeline
-	err error
-}
-
-func (w *writer) set(key, value string) { w.add("SET", key, value, "EX", preparedTTL) }
-
-func (w *writer) hash(key string, pairs []string) {
-	w.add("HSET", anys(append([]string{key}, pairs...))...)
-	w.add("EXPIRE", key, preparedTTL)
-}
-
-func (w *writer) add(name string, args ...any) {
-	w.p.Cmd(name, args...).Idempotent()
-	if w.p.Len() >= preparedAtOnce {
-		w.flush()
-	}
-}
-
-func (w *writer) flush() {
-	if w.err == nil && w.p.Len() > 0 {
-		w.err = w.p.Do(w.ctx)
-	}
-	w.p.Reset()
-}
+// field names a field of a hash.
+func field(i int) string { return "field-" + strconv.Itoa(i) }
 
 // preparedAs names what a load reads, so that it is prepared once.
 func preparedAs(l settings.Load) string {
