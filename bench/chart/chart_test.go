@@ -35,16 +35,6 @@ func TestSVG(t *testing.T) {
 	require.ErrorContains(t, err, `chart "Rates": there is nothing to draw`)
 }
 
-func TestPairs(t *testing.T) {
-	c := Chart{Title: "Factors", Panels: []Panel{{Pairs: []Pair{{"P50", 0.05, 0.25}, {"rate", 4, 4.04}}}}}
-	text, err := c.SVG()
-	require.NoError(t, err)
-	for _, want := range []string{">P50   <", ">rate   <", ">  × 0.05   <", ">  × 4.04   <", ">× 0.25<", ">theirs<", ">ours<"} {
-		require.Contains(t, string(text), want)
-	}
-	require.Less(t, len(text), 10_000)
-}
-
 // TestAPoolHasItsColour in each picture; others have those that are left.
 func TestAPoolHasItsColour(t *testing.T) {
 	for _, names := range [][]string{{"laned-1", "laned-4", "fixed-10"}, {"laned-4"}, {"fixed-50", "a", "laned-4"}} {

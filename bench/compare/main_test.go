@@ -103,25 +103,29 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestExistingCluster measures the cluster of REDIS_ADDRS, over a varied number, leaves it running,
-// and reports the raw file again without measuring.
+// TestExistingCluster measures the cluster of REDIS_ADDRS, over a varied number and in steps, leaves it
+// running, and reports the raw file again without measuring.
 func TestExistingCluster(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	t.Setenv("REDIS_ADDRS", e.Addrs()[0])
-	lines := filepath.Join(t.TempDir(), "raw.jsonl")
-	file := "{scenario: mixed_2keys, duration: 50ms, warm_up: 1ms, rounds: 2, rate: 1000, sla: {within: 1s}, vary: {callers: [1, 2, 4]}}"
-	var first, errors bytes.Buffer
-	require.Equal(t, ok, command(t.Context(), []string{"-f", write(t, file), "-raw", lines}, &first, &errors), errors.String())
-	require.Contains(t, first.String(), "(an existing cluster)")
-	require.NotContains(t, errors.String(), "starting")
-	calls := e.Calls(0, "INCRBY")
-	require.Positive(t, calls)
-	again := run(t, "-from", lines)
-	require.Equal(t, ok, again.status, again.errors)
-	require.Contains(t, again.out, first.String())
-	require.Contains(t, again.out, "plots: ", "it says where they are")
-	require.Contains(t, again.plots, "over-callers.svg")
-	require.Equal(t, calls, e.Calls(0, "INCRBY"))
+	for plot, file := range map[string]string{
+		"over-callers.svg":                   "{scenario: mixed_2keys, duration: 50ms, warm_up: 1ms, rounds: 2, rate: 1000, sla: {within: 1s}, vary: {callers: [1, 2, 4]}}",
+		"run-01-mixed-2keys-connections.svg": "{scenario: mixed_2keys, rounds: 2, steps: [{callers: 1, for: 50ms}, {callers: 2, for: 50ms}]}",
+	} {
+		lines := filepath.Join(t.TempDir(), "raw.jsonl")
+		var first, errors bytes.Buffer
+		require.Equal(t, ok, command(t.Context(), []string{"-f", write(t, file), "-raw", lines}, &first, &errors), errors.String())
+		require.Contains(t, first.String(), "(an existing cluster)")
+		require.NotContains(t, errors.String(), "starting")
+		calls := e.Calls(0, "INCRBY")
+		require.Positive(t, calls)
+		again := run(t, "-from", lines)
+		require.Equal(t, ok, again.status, again.errors)
+		require.Contains(t, again.out, first.String())
+		require.Contains(t, again.out, "plots: ", "it says where they are")
+		require.Contains(t, again.plots, plot)
+		require.Equal(t, calls, e.Calls(0, "INCRBY"))
+	}
 }
 
 // TestMisuse: nothing is started, and what is wrong is said.
@@ -166,6 +170,8 @@ func TestUnreachable(t *testing.T) {
 	require.Equal(t, failed, r.status)
 	require.Contains(t, r.out, "ended early: run ")
 	require.Contains(t, r.report.Failure, addr)
+	_, err := tableOf(r.report, "figures")
+	require.ErrorContains(t, err, "did not end")
 }
 
 func write(t *testing.T, text string) string {

@@ -76,15 +76,8 @@ func TestRawFilesThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func TestTablesOfPages(t *testing.T) {
+func TestTablesThatAreNone(t *testing.T) {
 	file := writtenRaw(t, "tcp", false, true)
-	for name, want := range map[string]string{"goals": "goals reached.", "callers 100": "| rueidis |", "source": "commit 0123456789ab",
-		"reached": "3 of 4 goals reached.", "rows": "| 3         | 100     | mixed_10keys | 10   | ours    | 60000 |", "ours to others, req/s": "| mixed_10keys | 2.00 (2.00 to 2.00) |",
-		"ours to others, cpu/req": "| mixed_10keys | **0.50 (0.50 to 0.50)** |"} {
-		text, err := tableOf(pages.Table{Files: []string{file}, Name: name})
-		require.NoError(t, err)
-		require.Contains(t, text, want)
-	}
 	for name, want := range map[string]string{"callers 8": "nothing for it", "cuts": "nothing for it", "else": "want one of", "ours to ours, req/s": "nothing for it",
 		"ours to others, p50": "no ratios of p50"} {
 		_, err := tableOf(pages.Table{Files: []string{file}, Name: name})
