@@ -70,8 +70,7 @@ func (p *peers) cutAll(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		for _, s := range all {
-			p.cuts = append(p.cuts, s.turn)
-			if err := p.out.Write(line{Cut: &s.turn}); err != nil {
+			if err := p.note(line{Cut: &s.turn}); err != nil {
 				return err
 			}
 		}

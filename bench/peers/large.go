@@ -74,8 +74,7 @@ func (p *peers) measureLarge(ctx context.Context) error {
 				if t.Requests == 0 {
 					continue
 				}
-				p.add(t)
-				if err := p.out.Write(line{Turn: &t}); err != nil {
+				if err := p.note(line{Turn: &t}); err != nil {
 					return err
 				}
 			}

@@ -45,8 +45,7 @@ func (p *peers) measureLeases(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%d hits a second, leases %v: %w", rate, leases, err)
 			}
-			p.leaseTurns = append(p.leaseTurns, t)
-			if err := p.out.Write(line{Lease: &t}); err != nil {
+			if err := p.note(line{Lease: &t}); err != nil {
 				return err
 			}
 		}

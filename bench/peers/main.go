@@ -70,8 +70,7 @@ func run() error {
 // all measures what the flags ask for, and reports it.
 func (p *peers) all(ctx context.Context) error {
 	began := p.newStart()
-	p.starts = append(p.starts, began)
-	if err := p.out.Write(line{Start: &began}); err != nil {
+	if err := p.note(line{Start: &began}); err != nil {
 		return err
 	}
 	err := p.measure(ctx)
@@ -92,6 +91,9 @@ func (p *peers) all(ctx context.Context) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	return errors.Join(p.out.Write(line{End: &now}), p.out.Close())
 }
+
+// note adds a line to the record and to the raw file.
+func (p *peers) note(l line) error { return errors.Join(p.read(l), p.out.Write(l)) }
 
 func (p *peers) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -149,11 +151,10 @@ func (p *peers) measure(ctx context.Context) error {
 	if p.limited {
 		ca, _, _ := p.servers.TLSFiles()
 		limit, err := limitOf(ctx, p.target, ca)
-		if err != nil {
-			return err
+		if err == nil {
+			err = p.note(line{Limit: &limit})
 		}
-		p.most[p.overTLS] = limit
-		if err := p.out.Write(line{Limit: &limit}); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -218,8 +219,7 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 			if t.Requests == 0 {
 				return fmt.Errorf("%s: no request ended within %v: use a longer -for", c.name, p.during)
 			}
-			p.add(t)
-			if err := p.out.Write(line{Turn: &t}); err != nil {
+			if err := p.note(line{Turn: &t}); err != nil {
 				return err
 			}
 		}

@@ -75,9 +75,7 @@ func (p *peers) partsOf(ctx context.Context, callers int, s scenario, c client) 
 	if err != nil {
 		return err
 	}
-	t := partTurn{measured, parts}
-	p.parts = append(p.parts, t)
-	return p.out.Write(line{Parts: &t})
+	return p.note(line{Parts: &partTurn{measured, parts}})
 }
 
 // partsOfProfile adds up the samples of a profile by what they are part of.

@@ -18,14 +18,10 @@ func (r *record) report(w io.Writer) {
 	for _, callers := range r.callers {
 		table.Print(w, "\n%d callers, medians of the rounds\n\n%v", callers, r.figures(callers))
 	}
-	if cuts := r.cutTable().String(); cuts != "" {
-		table.Print(w, "\n%s", cuts)
-	}
-	if leases := r.leaseTable().String(); leases != "" {
-		table.Print(w, "\n%s", leases)
-	}
-	if parts := r.partTable().String(); parts != "" {
-		table.Print(w, "\n%s", parts)
+	for _, t := range []*table.Table{r.cutTable(), r.leaseTable(), r.partTable()} {
+		if len(t.Rows) > 0 {
+			table.Print(w, "\n%v", t)
+		}
 	}
 	if len(r.turns) > 0 {
 		if goals, text := r.goals(); len(goals.Rows) > 0 {
