@@ -9,12 +9,9 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/metrics"
-	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
-	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
-	"github.com/redislanes/redislanes/bench/internal/keys"
 	"github.com/redislanes/redislanes/bench/internal/stats"
 )
 
@@ -102,24 +99,4 @@ func BenchmarkLanes(b *testing.B) {
 		of("4-least-used", pool.Laned{Strategy: lanes.LeastUsed}), of("4-power-of-two", pool.Laned{Strategy: lanes.PowerOfTwo}),
 		of("4-affinity", pool.Laned{Strategy: lanes.Affinity}),
 	}, mixed, manyCallers, 2)
-}
-
-// BenchmarkPipelineAppend appends INCRBY and EXPIRE for ten keys, 20 commands,
-// to a pipeline that is used again.
-func BenchmarkPipelineAppend(b *testing.B) {
-	names := keys.Many("bench:append:", 10)
-	// Appending needs no node: no server is asked once there is a client.
-	client := target{addrs: redistest.StartEmulated(b, 1).Addrs()}.client(b, cluster.Config{RefreshEvery: -1})
-	p := pipeline.New(client)
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Reset()
-		for _, key := range names {
-			p.IncrBy(key, 1)
-			p.Expire(key, keys.TTL)
-		}
-	}
-	if p.Len() != 2*len(names) {
-		b.Fatalf("%d commands, want %d", p.Len(), 2*len(names))
-	}
 }

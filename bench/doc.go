@@ -3,7 +3,7 @@
 //
 //	go -C bench test -run '^$' -bench Scenario -benchtime 2s
 //	go -C bench test -run '^$' -bench 'Scenario/mixed_10keys/pool=laned' -count 10
-//	go -C bench test -run '^$' -bench 'SingleCaller|PipelineAppend'
+//	go -C bench test -run '^$' -bench SingleCaller
 //
 // # What is measured
 //
@@ -32,12 +32,8 @@
 //
 // BenchmarkPoolSize is mixed_10keys by the size of the pool over a round trip of 5 ms,
 // BenchmarkLanes by strategy over 1 ms. BenchmarkObserved is what metrics cost.
-// BenchmarkStages is where the time of one caller's request goes, BenchmarkConnections what an
-// idle connection costs, here and in the server.
-//
-// BenchmarkPipelineAppend is the encoding of 20 commands and the slots of their
-// keys, without I/O. BenchmarkSlot and BenchmarkGroup are in internal/engine,
-// BenchmarkEncode and BenchmarkFrame in internal/resp.
+// BenchmarkStages is where the time of one caller's request goes. BenchmarkSlot and BenchmarkGroup
+// are in internal/engine, BenchmarkEncode and BenchmarkFrame in internal/resp.
 //
 // # Comparing
 //
