@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
-	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
-
+	"github.com/redislanes/redislanes/bench/rawfile"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
@@ -20,9 +19,9 @@ type comparison struct {
 	report   *report.Report
 	progress io.Writer
 	targets  *load.Targets
-	raw      raw.Writer
-	left     time.Duration // of the turns to come
-	stopped  error         // what went wrong while stopping the servers
+	out      *rawfile.Writer // whose first error is that of Close
+	left     time.Duration   // of the turns to come
+	stopped  error           // what went wrong while stopping the servers
 }
 
 // run measures all runs, or what it can until the context ends or something
@@ -30,7 +29,7 @@ type comparison struct {
 func (c *comparison) run(ctx context.Context) error {
 	c.targets = load.NewTargets(c.progress)
 	c.report.Machine.Given = c.targets.Given()
-	c.raw.Start(c.file, c.report.Machine)
+	_ = c.out.Write(line{Start: &start{rawfile.Format, c.file.Name, string(c.file.Text), c.report.Machine}})
 	defer func() {
 		c.report.Machine.Redis = c.targets.RedisVersions()
 		c.stopped = c.targets.Close()
@@ -41,6 +40,12 @@ func (c *comparison) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// end ends the raw file.
+func (c *comparison) end() error {
+	_ = c.out.Write(line{End: &end{c.report.Machine.Redis, c.report.Interrupted, c.report.Failure}})
+	return c.out.Close()
 }
 
 // measure opens the endpoints of a run and gives each its turn in each round, so
@@ -71,7 +76,7 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 			}
 			phases := e.Measure(ctx)
 			to.Endpoints[j].Add(phases)
-			c.raw.Turn(r.Name, s.Name, phases)
+			_ = c.out.Write(turnOf(r.Name, s.Name, phases))
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

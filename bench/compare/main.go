@@ -12,11 +12,11 @@ import (
 	"syscall"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
-	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/evidence"
 	"github.com/redislanes/redislanes/bench/internal/child"
+	"github.com/redislanes/redislanes/bench/rawfile"
 	"github.com/redislanes/redislanes/bench/table"
 )
 
@@ -76,7 +76,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		return misused
 	}
 	c := &comparison{file: file, report: report.New(file), progress: progress, left: file.Took()}
-	c.raw, err = raw.Create(o.raw)
+	c.out, err = rawfile.Create(o.raw)
 	if err == nil && o.plots != "" {
 		err = os.MkdirAll(o.plots, 0o755)
 	}
@@ -93,7 +93,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		c.report.Failure = err.Error()
 	}
 	c.report.WriteTable(out)
-	if err := errors.Join(c.raw.End(c.report), o.draw(c.report, progress), c.stopped); err != nil {
+	if err := errors.Join(c.end(), o.draw(c.report, progress), c.stopped); err != nil {
 		table.Print(progress, "compare: %v\n", err)
 		return failed
 	}
@@ -108,7 +108,7 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 
 // again reports what was measured before, from its raw file.
 func (o options) again(out io.Writer) error {
-	r, err := raw.Read(o.from)
+	r, err := readRaw(o.from)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 
-	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/internal/child"
 )
@@ -49,7 +48,7 @@ func run(t *testing.T, args ...string) (r result) {
 	r.status = command(t.Context(), args, &out, &errors)
 	r.out, r.errors = out.String(), errors.String()
 	if _, err := os.Stat(lines); err == nil {
-		r.report, err = raw.Read(lines)
+		r.report, err = readRaw(lines)
 		require.NoError(t, err)
 	}
 	plots, err := filepath.Glob(filepath.Join(folder, "plots", "*.svg"))

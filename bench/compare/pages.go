@@ -13,7 +13,6 @@ import (
 
 	"github.com/redislanes/redislanes/bench/chart"
 	"github.com/redislanes/redislanes/bench/compare/internal/plot"
-	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/table"
 )
@@ -83,7 +82,7 @@ func (known reports) of(t pages.Table) (*report.Report, error) {
 	}
 	name := t.Files[0]
 	if known[name] == nil {
-		r, err := raw.Read(name)
+		r, err := readRaw(name)
 		if err != nil {
 			return nil, err
 		}

@@ -16,8 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/servers"
-
-	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 )
 
 // A running is the command in a process of its own.
@@ -27,7 +25,7 @@ type running struct {
 	mark        string // in the environment of it and of all that it starts
 }
 
-func start(t *testing.T, args ...string) *running {
+func launched(t *testing.T, args ...string) *running {
 	t.Helper()
 	c := &running{cmd: exec.CommandContext(servers.Within(t, time.Minute), os.Args[0], args...)}
 	c.mark = "REDISLANES_COMPARE_MARK=" + t.TempDir()
@@ -84,7 +82,7 @@ endpoints:
   - {name: third}
 `)
 			out := filepath.Join(t.TempDir(), "out.jsonl")
-			c := start(t, "-f", file, "-raw", out)
+			c := launched(t, "-f", file, "-raw", out)
 			until(t, c.errors, ": second")
 			require.NotEmpty(t, c.left(t))
 			require.NoError(t, c.cmd.Process.Signal(sig))
@@ -98,7 +96,7 @@ endpoints:
 			require.Equal(t, interrupted, exit.ExitCode())
 			require.Empty(t, c.left(t))
 
-			r, err := raw.Read(out)
+			r, err := readRaw(out)
 			require.NoError(t, err)
 			require.True(t, r.Interrupted)
 			require.Equal(t, "first", r.Runs[0].Endpoints[0].Name)

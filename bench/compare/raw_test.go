@@ -1,4 +1,4 @@
-package raw
+package main
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
-func TestMistakes(t *testing.T) {
+func TestRawFilesThatAreNoneAreRefused(t *testing.T) {
 	const first, last = `{"start": {"format": 1, "file": "f.yaml", "settings": "{}"}}` + "\n", `{"end": {}}` + "\n"
 	for want, text := range map[string]string{
 		"line 1: f.yaml: line 1: unknown key bogus":          strings.Replace(first, "{}", "bogus: 1", 1),
@@ -27,7 +27,7 @@ func TestMistakes(t *testing.T) {
 			require.NoError(t, w.Write(json.RawMessage(l)))
 		}
 		require.NoError(t, w.Close())
-		_, err = Read(name)
+		_, err = readRaw(name)
 		require.ErrorContains(t, err, "test.jsonl: "+want)
 	}
 }

@@ -1,4 +1,4 @@
-package raw
+package main
 
 import (
 	"errors"
@@ -39,35 +39,14 @@ type end struct {
 	Failure     string   `json:"failure,omitempty"`
 }
 
-// A Writer writes lines. The first error is that of End.
-type Writer struct{ lines *rawfile.Writer }
-
-// Create opens a raw file. Without a name, nothing is written.
-func Create(name string) (Writer, error) {
-	w, err := rawfile.Create(name)
-	return Writer{w}, err
-}
-
-// Start writes the line of what is about to be measured, and where.
-func (w Writer) Start(f *settings.File, m report.Machine) {
-	_ = w.lines.Write(line{Start: &start{rawfile.Format, f.Name, string(f.Text), m}})
-}
-
-// Turn writes the line of one turn. Samples of the pools are left out where no
-// figure is made of them.
-func (w Writer) Turn(run, endpoint string, phases []*load.Result) {
+// turnOf is a line of one turn. Samples of the pools are left out where no figure is made of them.
+func turnOf(run, endpoint string, phases []*load.Result) line {
 	if len(phases) == 1 {
 		short := *phases[0]
 		short.Use.Samples = nil
 		phases = []*load.Result{&short}
 	}
-	_ = w.lines.Write(line{Turn: &turn{run, endpoint, phases}})
-}
-
-// End writes the last lines.
-func (w Writer) End(r *report.Report) error {
-	_ = w.lines.Write(line{End: &end{r.Machine.Redis, r.Interrupted, r.Failure}})
-	return w.lines.Close()
+	return line{Turn: &turn{run, endpoint, phases}}
 }
 
 // A reader makes a report of lines.
@@ -76,8 +55,8 @@ type reader struct {
 	report *report.Report
 }
 
-// Read makes the report from the lines of a raw file.
-func Read(name string) (*report.Report, error) {
+// readRaw makes the report from the lines of a raw file.
+func readRaw(name string) (*report.Report, error) {
 	r := &reader{}
 	if err := rawfile.Read(name, r.add); err != nil {
 		return nil, err
