@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -45,6 +46,7 @@ type options struct {
 // command is main with its surroundings as arguments. It returns the exit status.
 func command(ctx context.Context, args []string, out, progress io.Writer) int {
 	o, err := parseFlags(args, progress)
+	status := ok
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return ok
@@ -55,25 +57,24 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 	case o.from != "":
 		err = o.again(out)
 	default:
-		return o.measure(ctx, out, progress)
+		status, err = o.measure(ctx, out, progress)
 	}
 	if err != nil {
 		table.Print(progress, "compare: %v\n", err)
-		return failed
+		return cmp.Or(status, failed)
 	}
-	return ok
+	return status
 }
 
 // measure opens what the flags name before anything is measured, so that a name which cannot
 // be written to is known at once.
-func (o options) measure(ctx context.Context, out, progress io.Writer) int {
+func (o options) measure(ctx context.Context, out, progress io.Writer) (status int, err error) {
 	file, err := settings.Read(o.file)
 	if err == nil {
 		err = fits(file)
 	}
 	if err != nil {
-		table.Print(progress, "compare: %v\n", err)
-		return misused
+		return misused, err
 	}
 	c := &comparison{file: file, report: report.New(file), progress: progress, left: file.Took()}
 	c.out, err = rawfile.Create(o.raw)
@@ -81,29 +82,21 @@ func (o options) measure(ctx context.Context, out, progress io.Writer) int {
 		err = os.MkdirAll(o.plots, 0o755)
 	}
 	if err != nil {
-		table.Print(progress, "compare: %v\n", err)
-		return failed
+		return failed, err
 	}
 	err = c.run(ctx)
 	c.report.Finish()
 	switch {
 	case ctx.Err() != nil:
-		c.report.Interrupted = true
+		status, c.report.Interrupted = interrupted, true
 	case err != nil:
-		c.report.Failure = err.Error()
+		status, c.report.Failure = failed, err.Error()
 	}
 	c.report.WriteTable(out)
 	if err := errors.Join(c.end(), o.draw(c.report, progress), c.stopped); err != nil {
-		table.Print(progress, "compare: %v\n", err)
-		return failed
+		return failed, err
 	}
-	switch {
-	case c.report.Interrupted:
-		return interrupted
-	case c.report.Failure != "":
-		return failed
-	}
-	return ok
+	return status, nil
 }
 
 // again reports what was measured before, from its raw file.

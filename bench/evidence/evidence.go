@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -19,44 +18,31 @@ import (
 )
 
 // Rewrite makes the program's tables and pictures in the pages of the folder again, and prints
-// which pages changed and how old their raw files are. It refuses a file whose commit is not
-// behind the present one.
+// which pages changed. It refuses a raw file whose commit is not behind the present one.
 func Rewrite(w io.Writer, folder, program string, tables pages.Make, pictures pages.Draw) error {
-	ages := make(map[string]string)
-	used := func(files []string) error {
+	known := make(map[string]bool)
+	check := func(files []string) (err error) {
 		for _, file := range files {
-			if ages[file] != "" {
-				continue
+			if !known[file] && err == nil {
+				known[file], err = true, behind(file)
 			}
-			m, err := measured(file)
-			if err != nil {
-				return err
-			}
-			age, err := Behind(m.Commit)
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			ages[file] = fmt.Sprintf("measured %s on %s, %s", m.Date.UTC().Format(time.DateOnly), m.Commit, age)
 		}
-		return nil
+		return err
 	}
 	changed, err := pages.Rewrite(folder, program, false, func(t pages.Table) (string, error) {
-		if err := used(t.Files); err != nil {
+		if err := check(t.Files); err != nil {
 			return "", err
 		}
 		return Dated(tables)(t)
 	})
 	if pictures != nil {
 		drawn, drawErr := pages.Redraw(folder, program, false, func(t pages.Table) ([]byte, error) {
-			if err := used(t.Files); err != nil {
+			if err := check(t.Files); err != nil {
 				return nil, err
 			}
 			return pictures(t)
 		})
 		changed, err = append(changed, drawn...), errors.Join(err, drawErr)
-	}
-	for _, file := range slices.Sorted(maps.Keys(ages)) {
-		_, _ = fmt.Fprintf(w, "%s: %s\n", file, ages[file])
 	}
 	for _, name := range changed {
 		_, _ = fmt.Fprintln(w, "wrote", name)
@@ -98,14 +84,11 @@ func Dated(tables pages.Make) pages.Make {
 	}
 }
 
-// Behind says how far a commit is behind the present one. It is an error if it is no ancestor.
-func Behind(commit string) (string, error) {
-	if err := exec.Command("git", "merge-base", "--is-ancestor", commit, "HEAD").Run(); err != nil {
-		return "?", fmt.Errorf("commit %s is no ancestor of the present one: measure again", commit)
+// behind reports an error if the present commit does not come from that of a raw file.
+func behind(file string) error {
+	m, err := measured(file)
+	if err == nil && exec.Command("git", "merge-base", "--is-ancestor", m.Commit, "HEAD").Run() != nil {
+		err = fmt.Errorf("%s: commit %s is no ancestor of the present one: measure again", file, m.Commit)
 	}
-	count, err := exec.Command("git", "rev-list", "--count", commit+"..HEAD").Output()
-	if err != nil {
-		return "?", err
-	}
-	return strings.TrimSpace(string(count)) + " commits ago", nil
+	return err
 }

@@ -44,10 +44,7 @@ func TestCommitsOfRawFiles(t *testing.T) {
 		t.Skip("needs the history of the repository")
 	}
 	for _, file := range rawFiles(t) {
-		m, err := rawfile.Of(file)
-		require.NoError(t, err)
-		_, err = Behind(m.Commit)
-		require.NoError(t, err, file)
+		require.NoError(t, behind(file))
 	}
 }
 
@@ -85,8 +82,6 @@ func TestDated(t *testing.T) {
 		_, err = tables(pages.Table{Files: []string{name}})
 		require.ErrorContains(t, err, "changes that no commit has")
 	}
-	_, err = Behind("0123456789ab")
-	require.ErrorContains(t, err, "is no ancestor")
 }
 
 // TestRewriteRefusesALostCommit: the page stays as it is.
