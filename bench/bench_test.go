@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/pool"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 	"github.com/redislanes/redislanes/bench/internal/stats"
 )
 
@@ -34,8 +35,8 @@ func BenchmarkSingleCaller(b *testing.B) { benchmarkAll(b, 1) }
 
 func benchmarkAll(b *testing.B, callers int) {
 	on := started(b, 0)
-	for _, s := range scenarios {
-		b.Run(s.name, func(b *testing.B) { inTurns(b, on, "pool", pools, s, callers, 1) })
+	for _, s := range keys.Scenarios {
+		b.Run(s.Name, func(b *testing.B) { inTurns(b, on, "pool", pools, s, callers, 1) })
 	}
 }
 
@@ -47,9 +48,9 @@ const turnLength = 5000
 // metrics, and cost-% what metrics add to it: the medians of the turns.
 func BenchmarkObserved(b *testing.B) {
 	on := started(b, 0)
-	for _, s := range scenarios {
+	for _, s := range keys.Scenarios {
 		for _, callers := range []int{1, manyCallers} {
-			b.Run(fmt.Sprintf("%s/callers=%d", s.name, callers), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/callers=%d", s.Name, callers), func(b *testing.B) {
 				off, ratio := compareCPU(b, on, s, callers)
 				b.ReportMetric(off, "off-cpu-ns")
 				b.ReportMetric(100*(ratio-1), "cost-%")
@@ -60,11 +61,11 @@ func BenchmarkObserved(b *testing.B) {
 
 // compareCPU returns the CPU time in nanoseconds of a request without metrics, and that of one with
 // metrics as a multiple of it.
-func compareCPU(b *testing.B, on target, s scenario, callers int) (off, ratio float64) {
+func compareCPU(b *testing.B, on target, s keys.Scenario, callers int) (off, ratio float64) {
 	var loads [2][]func(context.Context) error
 	for i, config := range []cluster.Config{{}, {Trace: metrics.New().Trace()}} {
 		client := on.client(b, config)
-		loads[i] = s.callers(client, newKeySet(), callers)
+		loads[i] = s.Callers(client, newKeySet(), callers)
 		if err := warmUp(b.Context(), client, loads[i]); err != nil {
 			b.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func compareCPU(b *testing.B, on target, s scenario, callers int) (off, ratio fl
 // BenchmarkPoolSize is mixed_10keys by the size of the pool, over a round trip of 5 ms: on
 // loopback a size says nothing.
 func BenchmarkPoolSize(b *testing.B) {
-	inTurns(b, started(b, 5*time.Millisecond), "pool", pools[:4], mixed, manyCallers, 6)
+	inTurns(b, started(b, 5*time.Millisecond), "pool", pools[:4], keys.Mixed(10), manyCallers, 6)
 }
 
 // BenchmarkLanes is mixed_10keys by the strategy that chooses a lane, over a round trip of 1 ms.
@@ -98,5 +99,5 @@ func BenchmarkLanes(b *testing.B) {
 		of("1", pool.Laned{Lanes: 1}), of("4-first-fit", pool.Laned{}), of("4-round-robin", pool.Laned{Strategy: lanes.RoundRobin}),
 		of("4-least-used", pool.Laned{Strategy: lanes.LeastUsed}), of("4-power-of-two", pool.Laned{Strategy: lanes.PowerOfTwo}),
 		of("4-affinity", pool.Laned{Strategy: lanes.Affinity}),
-	}, mixed, manyCallers, 2)
+	}, keys.Mixed(10), manyCallers, 2)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
+	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
 // TestLoadCountsExactly runs what the benchmarks run and compares the counters
@@ -19,29 +20,29 @@ func TestLoadCountsExactly(t *testing.T) {
 	const callers, requests = 4, 60
 	for _, p := range []setting{pools[0], pools[3], pools[5]} {
 		client := target{addrs: e.Addrs()}.client(t, p.config)
-		for _, s := range scenarios {
+		for _, s := range keys.Scenarios {
 			all := newKeySet()
-			senders := s.callers(client, all, callers)
+			senders := s.Callers(client, all, callers)
 			require.NoError(t, warmUp(t.Context(), client, senders))
 			require.True(t, closed.Connected(client.Stats()))
 			_, err := closed.Count(t.Context(), senders, requests)
 			require.NoError(t, err)
 			sent := int64(requests + callers*warmUpEach)
-			require.Equal(t, sent*int64(s.fixed), total(t, client, all.fixed), "%s %s", p.name, s.name)
-			require.Equal(t, sent*int64(s.variable), total(t, client, all.variable), "%s %s", p.name, s.name)
+			require.Equal(t, sent*int64(s.Fixed), total(t, client, all.Fixed), "%s %s", p.name, s.Name)
+			require.Equal(t, sent*int64(s.Variable), total(t, client, all.Many), "%s %s", p.name, s.Name)
 		}
 		e.Inject(1, func(string, []string) string { return "ERR injected" })
-		_, err := closed.Count(t.Context(), mixed.callers(client, newKeySet(), callers), 1_000_000)
+		_, err := closed.Count(t.Context(), keys.Mixed(10).Callers(client, newKeySet(), callers), 1_000_000)
 		require.ErrorContains(t, err, "ERR …")
 		e.Inject(1, nil)
 	}
 }
 
 // total returns the sum of the counters.
-func total(t *testing.T, client *cluster.Client, keys []string) (sum int64) {
+func total(t *testing.T, client *cluster.Client, names []string) (sum int64) {
 	p := pipeline.New(client)
 	var replies []pipeline.Reply
-	for _, key := range keys {
+	for _, key := range names {
 		replies = append(replies, p.IncrBy(key, 0))
 	}
 	require.NoError(t, p.Do(t.Context()))

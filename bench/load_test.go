@@ -3,13 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
-	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
@@ -50,45 +48,9 @@ func (t target) client(tb testing.TB, c cluster.Config) *cluster.Client {
 	return client
 }
 
-// A scenario is the keys of each request.
-type scenario struct {
-	name     string
-	fixed    int // keys that every request has
-	variable int // keys drawn at random for each request
-}
-
-var scenarios = []scenario{{"fixed_key", 1, 0}, {"variable_key", 0, 1}, {"mixed_2keys", 1, 1}, mixed}
-
-var mixed = scenario{"mixed_10keys", 5, 5}
-
-// variableKeys is how many keys the variable ones are drawn from.
-const variableKeys = 10_000
-
-// A keySet is the names of all keys. Runs have names of their own, as long as users' are, so
-// that one does not meet another's keys.
-type keySet struct{ fixed, variable []string }
-
-func newKeySet() keySet {
-	prefix := fmt.Sprintf("bench:%x:", time.Now().UnixNano())
-	return keySet{keys.Fixed(prefix, mixed.fixed), keys.Many(prefix, variableKeys)}
-}
-
-// callers returns callers that send the requests of a scenario.
-func (s scenario) callers(client *cluster.Client, all keySet, n int) (callers []func(context.Context) error) {
-	for i := range n {
-		counter := keys.Counter{Pipeline: pipeline.New(client)}
-		random := rand.New(rand.NewPCG(uint64(i), 0)) // with a seed for each caller, so that runs are alike
-		var drawn []string
-		callers = append(callers, func(ctx context.Context) error {
-			drawn = append(drawn[:0], all.fixed[:s.fixed]...)
-			for range s.variable {
-				drawn = append(drawn, all.variable[random.IntN(len(all.variable))])
-			}
-			return counter.Count(ctx, drawn)
-		})
-	}
-	return callers
-}
+// newKeySet has names of its own for each run, as long as users' are, so that one does not meet
+// another's keys.
+func newKeySet() keys.Set { return keys.NewSet(fmt.Sprintf("bench:%x:", time.Now().UnixNano())) }
 
 // warmUpEach is how many requests a caller sends before the clock starts.
 const warmUpEach = 20
@@ -130,7 +92,7 @@ type setting struct {
 
 // inTurns measures the settings one after the other, again and again, so that what the machine
 // does meanwhile meets all of them. benchstat -ignore /turn takes the turns together.
-func inTurns(b *testing.B, on target, key string, settings []setting, s scenario, callers, turns int) {
+func inTurns(b *testing.B, on target, key string, settings []setting, s keys.Scenario, callers, turns int) {
 	all := newKeySet()
 	clients := make([]*cluster.Client, len(settings))
 	for i, setting := range settings {
@@ -139,7 +101,7 @@ func inTurns(b *testing.B, on target, key string, settings []setting, s scenario
 	for turn := range turns {
 		for i, setting := range settings {
 			b.Run(fmt.Sprintf("%s=%s/turn=%d", key, setting.name, turn), func(b *testing.B) {
-				measure(b, clients[i], s.callers(clients[i], all, callers))
+				measure(b, clients[i], s.Callers(clients[i], all, callers))
 			})
 		}
 	}

@@ -68,7 +68,7 @@ func (c *stagedCaller) request(ctx context.Context) error {
 		began, stage = now, stage+1
 	}
 	for i := range c.keys {
-		c.keys[i] = c.prefix + strconv.Itoa(c.random.IntN(variableKeys))
+		c.keys[i] = c.prefix + strconv.Itoa(c.random.IntN(10_000))
 	}
 	lap()
 	for _, key := range c.keys {

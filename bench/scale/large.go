@@ -84,7 +84,7 @@ func (l *large) measure(ctx context.Context, seed string, during time.Duration) 
 		return err
 	}
 	began = time.Now()
-	if err := newCaller(client, 0, largeKeys).request(ctx); err != nil {
+	if err := callers(client, 1, largeKeys)[0](ctx); err != nil {
 		return err
 	}
 	l.First = time.Since(began)

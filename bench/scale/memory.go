@@ -115,7 +115,7 @@ func (f *footprint) measure(ctx context.Context, beside *servers.Cluster, during
 	}
 	defer client.Close()
 	// Connections are dialled when a node is first used.
-	if err := newCaller(client, 0, largeKeys).request(ctx); err != nil {
+	if err := callers(client, 1, largeKeys)[0](ctx); err != nil {
 		return err
 	}
 	if f.Connections, err = f.opened(ctx, client); err != nil {

@@ -30,7 +30,7 @@ func TestNullServersServeTheClient(t *testing.T) {
 		defer client.Close()
 		require.Equal(t, cluster.SlotCount, client.Stats().Slots)
 		for range 20 {
-			require.NoError(t, newCaller(client, 1, 200).request(t.Context()))
+			require.NoError(t, callers(client, 1, 200)[0](t.Context()))
 		}
 		p := pipeline.New(client)
 		pong := p.Cmd("PING") // on a connection that counts
