@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
+	"github.com/redislanes/redislanes/bench/evidence"
 	"github.com/redislanes/redislanes/bench/internal/child"
+	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // commandEnv makes the tests' program the command.
@@ -178,4 +182,43 @@ func write(t *testing.T, text string) string {
 	name := filepath.Join(t.TempDir(), "settings.yaml")
 	require.NoError(t, os.WriteFile(name, []byte(strings.TrimSpace(text)), 0o600))
 	return name
+}
+
+func TestRawFilesThatAreNoneAreRefused(t *testing.T) {
+	const first, last = `{"start": {"format": 1, "file": "f.yaml", "settings": "{}"}}` + "\n", `{"end": {}}` + "\n"
+	for want, text := range map[string]string{
+		"line 1: f.yaml: line 1: unknown key bogus":          strings.Replace(first, "{}", "bogus: 1", 1),
+		"line 2: is of no kind":                              first + "{}\n" + last,
+		"line 2: ":                                           first + `{"turn": {"phases": [{"Reads": "nonsense"}]}}` + "\n" + last,
+		`line 2: the settings have no run "x"`:               first + `{"turn": {"run": "x"}}` + "\n" + last,
+		`line 2: the run "mixed_10keys" has no endpoint "x"`: first + `{"turn": {"run": "mixed_10keys", "endpoint": "x"}}` + "\n" + last,
+	} {
+		name := filepath.Join(t.TempDir(), "test.jsonl")
+		w, err := rawfile.Create(name)
+		require.NoError(t, err)
+		for l := range strings.Lines(text) {
+			require.NoError(t, w.Write(json.RawMessage(l)))
+		}
+		require.NoError(t, w.Close())
+		_, err = readRaw(name)
+		require.ErrorContains(t, err, "test.jsonl: "+want)
+	}
+}
+
+// measured is what both tests below read.
+var measured = make(reports)
+
+// TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files. With the
+// race detector it takes a minute, unless histograms are left out of it, as in scripts/test.sh.
+func TestPagesAreWhatWasMeasured(t *testing.T) {
+	changed, err := pages.Rewrite("..", "compare", true, evidence.Dated(measured.table))
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
+}
+
+// TestPicturesAreWhatWasMeasured draws the pictures of the pages again from the raw files.
+func TestPicturesAreWhatWasMeasured(t *testing.T) {
+	changed, err := pages.Redraw("..", "compare", true, measured.picture)
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
 }

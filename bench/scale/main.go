@@ -1,3 +1,15 @@
+// Command scale measures what a cluster on one machine cannot show: the limits of the client
+// itself and the cost of a very large cluster.
+//
+//	go -C bench run ./scale -raw raw/scale.jsonl.gz
+//	go -C bench run ./scale -memory -raw raw/memory.jsonl.gz
+//
+// Both are measured beside servers that answer without work, in a process of
+// their own: each counts INCRBY and EXPIRE by their line ends and replies 1. What is left
+// is the client and the kernel. With -memory it asks what a client keeps, and what Redis
+// keeps for each of its connections.
+//
+// Results are lines of JSON; -rewrite makes the tables of the pages from them.
 package main
 
 import (
@@ -10,6 +22,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/machine"
 
 	"github.com/redislanes/redislanes/bench/evidence"
 	"github.com/redislanes/redislanes/bench/internal/child"
@@ -83,4 +97,41 @@ func (r *record) report(w io.Writer) {
 			table.Print(w, "\n%v", t)
 		}
 	}
+}
+
+// A line is one of these, which have a field each.
+type line struct {
+	Start  *rawfile.Start `json:"start,omitempty"` // the first line
+	Client *carried       `json:"client,omitempty"`
+	Large  *large         `json:"cluster,omitempty"`
+	Memory *footprint     `json:"memory,omitempty"`
+	End    *time.Time     `json:"end,omitempty"`
+}
+
+// A record is what a raw file holds.
+type record struct {
+	machine machine.Machine
+	clients []carried
+	large   []large
+
+	footprints []footprint
+}
+
+func (r *record) add(l line) error {
+	switch {
+	case l.Start != nil:
+		r.machine = l.Start.Machine
+	case l.Client != nil:
+		r.clients = append(r.clients, *l.Client)
+	case l.Large != nil:
+		r.large = append(r.large, *l.Large)
+	case l.Memory != nil:
+		r.footprints = append(r.footprints, *l.Memory)
+	}
+	return nil
+}
+
+func readRaw(name string) (*record, error) {
+	r := new(record)
+	return r, rawfile.Read(name, r.add)
 }
