@@ -78,7 +78,7 @@ rounds: 1
 primaries: 1
 endpoints:
   - {name: first, round_trip: 1ms, duration: 500ms}
-  - {name: second, duration: 1h}
+  - {name: second, steps: [{callers: 2, for: 1h}, {callers: 2, for: 1h}]}
   - {name: third}
 `)
 			out := filepath.Join(t.TempDir(), "out.jsonl")
@@ -102,6 +102,9 @@ endpoints:
 			require.Equal(t, "first", r.Runs[0].Endpoints[0].Name)
 			require.Positive(t, r.Runs[0].Endpoints[0].Phases[0].Requests)
 			require.False(t, r.Runs[0].Endpoints[0].Phases[0].PerRound[0].Partial)
+			require.Len(t, r.Runs[0].Endpoints[1].Phases, 1)
+			require.True(t, r.Runs[0].Endpoints[1].Phases[0].Partial)
+			require.Empty(t, r.Runs[0].Endpoints[1].Phases[0].Errors)
 		})
 	}
 }

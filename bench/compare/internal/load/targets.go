@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +49,6 @@ func NewTargets(progress io.Writer) *Targets {
 	t := &Targets{progress: progress, clusters: make(map[int]*target), networks: make(map[string]*network.Network)}
 	if env := os.Getenv("REDIS_ADDRS"); env != "" {
 		t.given = strings.Split(env, ",")
-	}
-	if len(t.given) > 0 {
 		t.dialer = lanes.Dialer{Username: os.Getenv("REDIS_USERNAME"), Password: os.Getenv("REDIS_PASSWORD")}
 	}
 	return t
@@ -121,12 +120,9 @@ func version(ctx context.Context, client *cluster.Client) string {
 	if err := client.Do(ctx, radix.Cmd(&info, "INFO", "server")); err != nil {
 		return "unknown"
 	}
-	for line := range strings.Lines(info) {
-		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); ok {
-			return v
-		}
-	}
-	return "unknown"
+	_, v, _ := strings.Cut(info, "redis_version:")
+	v, _, _ = strings.Cut(v, "\r")
+	return cmp.Or(v, "unknown")
 }
 
 func (t *Targets) prepareOnce(ctx context.Context, s *target, l settings.Load, keys *keySet) error {

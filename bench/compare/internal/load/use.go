@@ -164,3 +164,67 @@ func serverUse(before, after []usage.Server, took time.Duration) (u ServerUse) {
 	}
 	return u
 }
+
+const (
+	// An idle round trip is the median of so many, or of what this time has room
+	// for, one at least.
+	idleProbes = 15
+	idleTime   = 300 * time.Millisecond
+
+	probeTimeout = 5 * time.Second
+)
+
+// A probe is a connection of its own over the endpoint's network to one of its
+// nodes, on which nothing but PING travels: what a round trip takes, apart from
+// what the pools do.
+type probe struct{ conn radix.Conn }
+
+// dialProbe returns a probe that records nothing if nobody answers.
+func (e *Endpoint) dialProbe(ctx context.Context) (p probe) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	p.conn, _ = e.dialer.Dial(ctx, "tcp", e.probed)
+	return p
+}
+
+func (p probe) close() {
+	if p.conn != nil {
+		_ = p.conn.Close()
+	}
+}
+
+// ping records one round trip, and reports whether there was one.
+func (p probe) ping(ctx context.Context, to Histogram) bool {
+	began := time.Now()
+	if p.conn == nil || p.conn.Do(ctx, radix.Cmd(nil, "PING")) != nil {
+		return false
+	}
+	_ = to.RecordValue(min(time.Since(began), longest).Nanoseconds()) // within its bounds
+	return true
+}
+
+// idle records round trips one after the other.
+func (p probe) idle(ctx context.Context, to Histogram) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	began := time.Now()
+	for i := 0; i < idleProbes && (i == 0 || time.Since(began) < idleTime); i++ {
+		if !p.ping(ctx, to) {
+			return
+		}
+	}
+}
+
+// loaded records round trips, as often as pools are sampled, until the context
+// ends.
+func (p probe) loaded(ctx context.Context, to Histogram) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for p.ping(ctx, to) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
