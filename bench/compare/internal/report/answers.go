@@ -96,11 +96,27 @@ type Size struct {
 	Bound  string // what that one was bound by
 }
 
-// sizes are those of the kinds of pools that were measured in several sizes.
+// connections is the size of an endpoint's pool, to each node.
+func (e *Endpoint) connections() int { return e.load.Pool.Connections() }
+
+// sizes are those of the kinds of pools that were measured in several sizes, under an open loop.
 func (r *Report) sizes() (all []Size) {
 	for _, run := range r.Runs {
-		for _, g := range run.bySize() {
-			if s, ok := g.size(run.Name); ok {
+		groups := make(map[string][]*Endpoint) // those that differ in the size of their pools
+		var names []string
+		for _, e := range run.Endpoints {
+			if len(e.Phases) != 1 {
+				continue
+			}
+			name := e.load.ClientButSize() + "\n" + e.load.ButPool()
+			if groups[name] == nil {
+				names = append(names, name)
+			}
+			groups[name] = append(groups[name], e)
+		}
+		for _, name := range names {
+			if s, ok := sizeOf(groups[name]); ok {
+				s.Run = run.Name
 				all = append(all, s)
 			}
 		}
@@ -108,41 +124,11 @@ func (r *Report) sizes() (all []Size) {
 	return all
 }
 
-// A sizeGroup is the endpoints of a run that differ in the size of their pools.
-type sizeGroup struct {
-	name      string
-	endpoints []*Endpoint
-}
-
-// connections is the size of an endpoint's pool, to each node.
-func (e *Endpoint) connections() int { return e.load.Pool.Connections() }
-
-// bySize groups the run's endpoints by all but the size of the pool. Groups of one
-// size are left out.
-func (run *Run) bySize() (all []sizeGroup) {
-	for _, e := range run.Endpoints {
-		if len(e.Phases) != 1 {
-			continue
-		}
-		name, load := e.load.ClientButSize(), e.load.ButPool()
-		i := slices.IndexFunc(all, func(g sizeGroup) bool { return g.name == name && g.endpoints[0].load.ButPool() == load })
-		if i < 0 {
-			i = len(all)
-			all = append(all, sizeGroup{name: name})
-		}
-		all[i].endpoints = append(all[i].endpoints, e)
-	}
-	return slices.DeleteFunc(all, func(g sizeGroup) bool {
-		first := g.endpoints[0].connections()
-		return !slices.ContainsFunc(g.endpoints, func(e *Endpoint) bool { return e.connections() != first })
-	})
-}
-
-// size finds the answer, of an open loop.
-func (g sizeGroup) size(run string) (s Size, ok bool) {
+// sizeOf finds the answer. There is none for a single size, and for closed loops.
+func sizeOf(endpoints []*Endpoint) (s Size, ok bool) {
 	var points []verdict.Point
 	of := make(map[int]*Phase)
-	for _, e := range g.endpoints {
+	for _, e := range endpoints {
 		p := e.Phases[0]
 		if p.Verdict == "" {
 			return s, false
@@ -151,11 +137,11 @@ func (g sizeGroup) size(run string) (s Size, ok bool) {
 		of[e.connections()] = p
 	}
 	enough, less := verdict.Fewest(points)
-	s = Size{Run: run, Pool: g.name, Enough: int(enough), Less: int(less)}
+	s = Size{Pool: endpoints[0].load.ClientButSize(), Enough: int(enough), Less: int(less)}
 	if p := of[s.Less]; p != nil {
 		s.Bound, s.Why = p.Bound, p.Why
 	}
-	return s, true
+	return s, len(of) > 1
 }
 
 func (r *Report) sizeTable() *table.Table {

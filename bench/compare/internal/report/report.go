@@ -69,19 +69,13 @@ type Phase struct {
 	load settings.Load
 }
 
-// A Round is the figures of one round, which the tests compare.
+// A Round is the figures of one round, which ratios compare.
 type Round struct {
-	Requests int64
-	Failed   int64
-	Rate     float64
-	P50      float64
-	P99      float64
-	FastP50  float64
-	FastP99  float64
-	SlowP50  float64
-	SlowP99  float64
-	CPU      float64
-	Partial  bool // was cut short, and is left out of the tests
+	Rate, CPU        float64
+	P50, P99         float64
+	FastP50, FastP99 float64
+	SlowP50, SlowP99 float64
+	Partial          bool // was cut short, and is compared with none
 }
 
 // New returns a report of a file in which nothing was measured yet.
@@ -112,13 +106,12 @@ func (e *Endpoint) Add(phases []*load.Result) {
 func (p *Phase) add(r *load.Result) {
 	p.Result.Add(r)
 	p.Samples = r.Use.Samples
+	percentile := func(h load.Histogram, percent float64) float64 { return float64(h.ValueAtQuantile(percent)) }
 	all, fast := r.All(), r.Fast()
 	p.PerRound = append(p.PerRound, Round{
-		Requests: r.Requests, Failed: r.Failed(), Rate: r.Rate(), Partial: r.Partial,
-		P50: float64(all.ValueAtQuantile(50)), P99: float64(all.ValueAtQuantile(99)),
-		FastP50: float64(fast.ValueAtQuantile(50)), FastP99: float64(fast.ValueAtQuantile(99)),
-		SlowP50: float64(r.Slow.ValueAtQuantile(50)), SlowP99: float64(r.Slow.ValueAtQuantile(99)),
-		CPU: r.PerRequest(float64(r.CPU)),
+		Rate: r.Rate(), CPU: r.PerRequest(float64(r.CPU)), Partial: r.Partial,
+		P50: percentile(all, 50), P99: percentile(all, 99), FastP50: percentile(fast, 50), FastP99: percentile(fast, 99),
+		SlowP50: percentile(r.Slow, 50), SlowP99: percentile(r.Slow, 99),
 	})
 }
 
@@ -126,12 +119,12 @@ func (p *Phase) add(r *load.Result) {
 func (r *Report) Finish() {
 	for _, run := range r.Runs {
 		run.Endpoints = slices.DeleteFunc(run.Endpoints, func(e *Endpoint) bool { return len(e.Phases) == 0 })
-		for _, e := range run.Endpoints {
-			for _, p := range e.Phases {
-				p.finish(r.Machine)
-			}
-		}
 	}
+	r.each(func(_ *Run, _ *Endpoint, p *Phase) {
+		p.Latency = p.All()
+		p.Bound = p.bound(r.Machine)
+		p.judge()
+	})
 	r.Limits, r.Sizes = r.limits(), r.sizes()
 	r.Runs = slices.DeleteFunc(r.Runs, func(run *Run) bool { return len(run.Endpoints) == 0 })
 }
@@ -145,31 +138,6 @@ func (p *Phase) FailedShare() float64 {
 // Spread returns the requests a second of the rounds.
 func (p *Phase) Spread() stats.Spread {
 	return stats.Of(whole(p.PerRound, func(r Round) float64 { return r.Rate }))
-}
-
-func (p *Phase) finish(m Machine) {
-	p.Latency = p.All()
-	p.Bound = p.bound(m)
-	p.judge()
-}
-
-// A part is the latencies of some of the requests.
-type part struct {
-	name    string
-	latency load.Histogram
-}
-
-// parts are the latencies of kinds of requests, where there are several.
-func (p *Phase) parts() (all []part) {
-	if p.Slow.Count() == 0 {
-		return nil
-	}
-	for _, k := range []part{{"fast", p.Fast()}, {"slow", p.Slow}} {
-		if k.latency.Count() > 0 {
-			all = append(all, k)
-		}
-	}
-	return all
 }
 
 // Curve returns the latency at each of the percentages, up to what the number of

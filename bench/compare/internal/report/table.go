@@ -101,11 +101,19 @@ func (r *Report) figures() *table.Table {
 		t.Add(slices.Concat([]string{run.Name, e.RowName(p)}, counts, latencyCells(p.Rate(), p.Latency), []string{
 			table.Nanoseconds(p.PerRequest(float64(p.CPU))), fmt.Sprintf("%.1f", p.PerRequest(float64(p.Mallocs))), fmt.Sprint(p.Use.MaxWaiters),
 			fmt.Sprintf("%.2f", p.Use.MaxSaturation)})...)
-		for _, k := range p.parts() {
-			counts := make([]string, len(counts))
-			counts[0] = fmt.Sprint(k.latency.Count())
-			t.Add(slices.Concat([]string{run.Name, e.RowName(p) + ", " + k.name}, counts,
-				latencyCells(float64(k.latency.Count())/p.Took.Seconds(), k.latency), make([]string, 4))...)
+		if p.Slow.Count() == 0 {
+			return
+		}
+		for _, part := range []struct {
+			name string
+			load.Histogram
+		}{{"fast", p.Fast()}, {"slow", p.Slow}} {
+			if n := part.Count(); n > 0 {
+				counts := make([]string, len(counts))
+				counts[0] = fmt.Sprint(n)
+				t.Add(slices.Concat([]string{run.Name, e.RowName(p) + ", " + part.name}, counts,
+					latencyCells(float64(n)/p.Took.Seconds(), part.Histogram), make([]string, 4))...)
+			}
 		}
 	})
 	return t
