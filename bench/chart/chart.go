@@ -83,9 +83,10 @@ const (
 // SVG draws the chart.
 func (c *Chart) SVG() ([]byte, error) {
 	legend, colors := c.legend()
+	shown := make(map[string]bool)
 	var panels []*plot.Plot
 	for _, p := range c.Panels {
-		drawn, err := p.plot(colors, &legend)
+		drawn, err := p.plot(colors, &legend, shown)
 		if err != nil {
 			return nil, fmt.Errorf("chart %q: %w", c.Title, err)
 		}

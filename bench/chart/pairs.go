@@ -56,16 +56,13 @@ func (p *Panel) pairs(legend *plot.Legend) (*plot.Plot, error) {
 		legend.Add(of.name, bars)
 	}
 	drawn.NominalY(names...)
-	drawn.X.Tick.Marker = factors{}
+	drawn.X.Tick.Marker = plot.TickerFunc(factors)
 	drawn.X.Min, drawn.X.Max = math.Floor(min(0, drawn.X.Min))-1, math.Ceil(max(0, drawn.X.Max))+1
 	return drawn, nil
 }
 
-// factors are labelled at powers of two, or of four where there are many.
-type factors struct{}
-
-// Ticks is part of plot.Ticker.
-func (factors) Ticks(low, high float64) (ticks []plot.Tick) {
+// factors are ticks, labelled at powers of two, or of four where there are many.
+func factors(low, high float64) (ticks []plot.Tick) {
 	step := 1.0
 	if high-low > 8 {
 		step = 2

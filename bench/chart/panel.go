@@ -14,6 +14,7 @@ import (
 
 var (
 	white = color.White
+	black = color.Black
 	grid  = color.Gray{215}
 )
 
@@ -67,8 +68,8 @@ func (c *Chart) legend() (plot.Legend, map[string]int) {
 	return l, colors
 }
 
-// plot draws the panel, and adds the names to the legend that it has not.
-func (p *Panel) plot(colors map[string]int, legend *plot.Legend) (*plot.Plot, error) {
+// plot draws the panel, and adds the names to the legend that are not shown there.
+func (p *Panel) plot(colors map[string]int, legend *plot.Legend, shown map[string]bool) (*plot.Plot, error) {
 	if len(p.Pairs) > 0 {
 		return p.pairs(legend)
 	}
@@ -83,9 +84,9 @@ func (p *Panel) plot(colors map[string]int, legend *plot.Legend) (*plot.Plot, er
 		if err != nil {
 			return nil, err
 		}
-		if i, ok := colors[l.Name]; l.Style == Crosses || ok && i >= 0 {
+		if !shown[l.Name] {
 			legend.Add(l.Name, entry)
-			colors[l.Name] = -1 - i // it is in the legend
+			shown[l.Name] = true
 		}
 	}
 	if points == 0 {
@@ -96,22 +97,20 @@ func (p *Panel) plot(colors map[string]int, legend *plot.Legend) (*plot.Plot, er
 	return drawn, nil
 }
 
-// addTo draws the line, and returns what the legend shows of it. A colour below 0 is that of a
-// name which is in the legend.
+// addTo draws the line, and returns what the legend shows of it.
 func (l *Line) addTo(p *plot.Plot, color int) (plot.Thumbnailer, error) {
-	if color < 0 {
-		color = -1 - color
-	}
 	points := make(plotter.XYs, len(l.Points))
 	for i, at := range l.Points {
 		points[i] = plotter.XY{X: at.X, Y: at.Y}
 	}
-	if l.Style == Crosses {
-		return crosses(p, points)
-	}
 	line, dots, err := plotter.NewLinePoints(points)
 	if err != nil {
 		return nil, err
+	}
+	if l.Style == Crosses {
+		dots.GlyphStyle = draw.GlyphStyle{Color: black, Radius: vg.Points(4.5), Shape: draw.CrossGlyph{}}
+		p.Add(dots)
+		return dots, nil
 	}
 	line.LineStyle = lineStyle(color)
 	switch l.Style {
@@ -149,16 +148,6 @@ type rounds []Point
 func (r rounds) Len() int                         { return len(r) }
 func (r rounds) XY(i int) (x, y float64)          { return r[i].X, r[i].Y }
 func (r rounds) YError(i int) (low, high float64) { return r[i].Y - r[i].Low, r[i].High - r[i].Y }
-
-func crosses(p *plot.Plot, points plotter.XYs) (plot.Thumbnailer, error) {
-	all, err := plotter.NewScatter(points)
-	if err != nil {
-		return nil, err
-	}
-	all.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: vg.Points(4.5), Shape: draw.CrossGlyph{}}
-	p.Add(all)
-	return all, nil
-}
 
 // sans is the variant of the font of all texts. The font is embedded, so that
 // figures look the same everywhere.

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,7 +24,7 @@ const (
 // mark sets the bounds and the ticks.
 func (s Scale) mark(a *plot.Axis) {
 	if s == Amount {
-		a.Min, a.Tick.Marker = 0, numbers{plot.DefaultTicks{}}
+		a.Min, a.Tick.Marker = 0, numbers(plot.DefaultTicks{})
 		return
 	}
 	a.Scale = plot.LogScale{}
@@ -32,10 +33,10 @@ func (s Scale) mark(a *plot.Axis) {
 	}
 	if s == Powers {
 		a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(a.Min))), math.Pow(10, math.Ceil(math.Log10(a.Max)))
-		a.Tick.Marker = numbers{plot.LogTicks{Prec: -1}}
+		a.Tick.Marker = numbers(plot.LogTicks{Prec: -1})
 		return
 	}
-	a.Min, a.Max, a.Tick.Marker = below(a.Min), above(a.Max), durations{}
+	a.Min, a.Max, a.Tick.Marker = below(a.Min), above(a.Max), plot.TickerFunc(durations)
 	if a.Min == a.Max {
 		a.Min, a.Max = a.Min/2, a.Max*2
 	}
@@ -54,11 +55,8 @@ func above(v float64) float64 {
 	return power * steps[slices.IndexFunc(steps, func(s float64) bool { return s*power >= v*0.9999 })]
 }
 
-// durations are at 1, 2 and 5 times powers of ten of milliseconds.
-type durations struct{}
-
-// Ticks is part of plot.Ticker.
-func (durations) Ticks(low, high float64) (ticks []plot.Tick) {
+// durations are ticks at 1, 2 and 5 times powers of ten of milliseconds.
+func durations(low, high float64) (ticks []plot.Tick) {
 	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 		for _, m := range steps[:3] {
 			if v := m * math.Pow(10, e); v >= low*0.999 && v <= high*1.001 {
@@ -81,17 +79,16 @@ func milliseconds(ms float64) string {
 }
 
 // numbers are ticks with short labels: 20k, 3M.
-type numbers struct{ plot.Ticker }
-
-// Ticks is part of plot.Ticker.
-func (n numbers) Ticks(low, high float64) []plot.Tick {
-	ticks := n.Ticker.Ticks(low, high)
-	for i, t := range ticks {
-		if t.Label != "" {
-			ticks[i].Label = Number(t.Value)
+func numbers(of plot.Ticker) plot.TickerFunc {
+	return func(low, high float64) []plot.Tick {
+		ticks := of.Ticks(low, high)
+		for i, t := range ticks {
+			if t.Label != "" {
+				ticks[i].Label = Number(t.Value)
+			}
 		}
+		return ticks
 	}
-	return ticks
 }
 
 // Number shortens large numbers.
@@ -113,7 +110,7 @@ func (a *Axis) mark(p *plot.Plot) {
 	if len(a.Ticks) == 0 {
 		return
 	}
-	sorted := slices.SortedFunc(slices.Values(a.Ticks), func(a, b plot.Tick) int { return int(max(-1, min(1, a.Value-b.Value))) })
+	sorted := slices.SortedFunc(slices.Values(a.Ticks), func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	if low, high := sorted[0].Value, sorted[len(sorted)-1].Value; low > 0 && high/low >= wide {
 		p.X.Scale = plot.LogScale{}
 		p.X.Label.Text += " (logarithmic)"

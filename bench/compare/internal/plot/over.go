@@ -133,7 +133,7 @@ func panels(over chart.Axis, all []series) []chart.Panel {
 	}
 	drawn := []chart.Panel{rates}
 	times.Lines = append(times.Lines, few)
-	if slices.ContainsFunc(times.Lines, func(l chart.Line) bool { return len(l.Points) > 0 }) {
+	if anyPoints(times.Lines) {
 		drawn = append(drawn, times)
 	}
 	if anyFailed {

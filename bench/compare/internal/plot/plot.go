@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,12 +26,24 @@ type Figure struct {
 func All(r *report.Report) []Figure {
 	all := over(r)
 	for i, run := range r.Runs {
-		for _, f := range ofRun(run) {
-			f.Name = fmt.Sprintf("run-%02d-%s-%s", i+1, slug(run.Name), f.Name)
-			all = append(all, f)
+		for _, f := range []struct {
+			name, title string
+			chart.Panel
+		}{
+			{"percentiles", "Latency by percentile", percentiles(run)},
+			{"connections", "Connections over time, last round", connections(run)},
+		} {
+			if anyPoints(f.Lines) {
+				name := fmt.Sprintf("run-%02d-%s-%s", i+1, slug(run.Name), f.name)
+				all = append(all, Figure{name, chart.Chart{Title: f.title + ": " + run.Title(), Panels: []chart.Panel{f.Panel}}})
+			}
 		}
 	}
 	return all
+}
+
+func anyPoints(lines []chart.Line) bool {
+	return slices.ContainsFunc(lines, func(l chart.Line) bool { return len(l.Points) > 0 })
 }
 
 // SVG draws the figure of a name.
@@ -51,19 +64,6 @@ var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 func slug(text string) string {
 	text = strings.Trim(unsafeInNames.ReplaceAllString(text, "-"), "-")
 	return text[:min(len(text), 80)]
-}
-
-// ofRun returns the figures of one run.
-func ofRun(run *report.Run) (all []Figure) {
-	for _, f := range []Figure{
-		{"percentiles", chart.Chart{Title: "Latency by percentile: " + run.Title(), Panels: percentiles(run)}},
-		{"connections", chart.Chart{Title: "Connections over time, last round: " + run.Title(), Panels: connections(run)}},
-	} {
-		if len(f.Panels) > 0 {
-			all = append(all, f)
-		}
-	}
-	return all
 }
 
 // A row is one endpoint in one phase.
@@ -88,7 +88,7 @@ func rows(run *report.Run) (all []row) {
 func nines(percent float64) float64 { return -math.Log10(1 - percent/100) }
 
 // percentiles is a curve of latencies for each endpoint.
-func percentiles(run *report.Run) []chart.Panel {
+func percentiles(run *report.Run) chart.Panel {
 	p := chart.Panel{Title: "latency (logarithmic)", X: chart.Axis{Label: "percentile of requests (each nine takes the same room)"}, Y: chart.Latency}
 	for _, percent := range []float64{0, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999} {
 		p.X.Ticks = append(p.X.Ticks, gonum.Tick{Value: nines(percent), Label: fmt.Sprintf("P%v", percent)})
@@ -98,7 +98,6 @@ func percentiles(run *report.Run) []chart.Panel {
 	for x := 0.0; x <= 5; x += 0.025 {
 		percents = append(percents, 100*(1-math.Pow(10, -x)))
 	}
-	drawn := 0
 	for _, r := range rows(run) {
 		l := chart.Line{Name: r.name, Style: chart.Plain}
 		if share := 100 * r.phase.FailedShare(); share >= 0.1 {
@@ -108,22 +107,17 @@ func percentiles(run *report.Run) []chart.Panel {
 		for i := range at {
 			l.Points = append(l.Points, chart.Point{X: nines(at[i]), Y: ms(latency[i])})
 		}
-		drawn += len(at)
 		p.Lines = append(p.Lines, l)
 	}
-	if drawn == 0 {
-		return nil
-	}
-	return []chart.Panel{p}
+	return p
 }
 
 // connections is how many were open while the load changed in steps.
-func connections(run *report.Run) []chart.Panel {
+func connections(run *report.Run) chart.Panel {
 	p := chart.Panel{Title: "connections open, all nodes together", X: chart.Axis{Label: "time since the turn began (s)"}}
-	drawn := 0
 	for _, e := range run.Endpoints {
 		if len(e.Phases) < 2 {
-			return nil
+			return chart.Panel{} // the load has no steps
 		}
 		l := chart.Line{Name: e.Name, Style: chart.Steps}
 		for _, phase := range e.Phases {
@@ -131,13 +125,9 @@ func connections(run *report.Run) []chart.Panel {
 				l.Points = append(l.Points, chart.Point{X: s.At.Seconds(), Y: float64(s.Open)})
 			}
 		}
-		drawn += len(l.Points)
 		p.Lines = append(p.Lines, l)
 	}
-	if drawn == 0 {
-		return nil
-	}
-	return []chart.Panel{p}
+	return p
 }
 
 // ms is a latency on its axis, which is logarithmic.
