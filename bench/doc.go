@@ -37,13 +37,8 @@
 //
 // # Comparing
 //
-// Two versions of the library, in turn on a quiet machine:
-//
-//	go -C bench test -run '^$' -bench Scenario -count 10 > old.txt
-//	go -C bench test -run '^$' -bench Scenario -count 10 > new.txt
-//	benchstat old.txt new.txt
-//
-// Settings, which take turns, as columns of one run:
+// CONTRIBUTING.md compares two versions of the library. Settings, which take turns, are columns of
+// one run:
 //
 //	go -C bench test -run '^$' -bench PoolSize > sizes.txt
 //	benchstat -col /pool -ignore /turn sizes.txt

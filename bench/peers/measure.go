@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -122,18 +123,6 @@ var requestsPerSecond = regexp.MustCompile(`([0-9.]+) requests per second`)
 // 32 in a pipeline, if every other one is INCRBY and EXPIRE: what its servers can do
 // beside a client in C on the same cores.
 func limitOf(ctx context.Context, t target, ca string) (float64, error) {
-	incrby, err := limitOfOne(ctx, t, ca, "INCRBY", "1")
-	if err != nil {
-		return 0, err
-	}
-	expire, err := limitOfOne(ctx, t, ca, "EXPIRE", "60")
-	if err != nil {
-		return 0, err
-	}
-	return 2 / (1/incrby + 1/expire), nil
-}
-
-func limitOfOne(ctx context.Context, t target, ca, command, argument string) (float64, error) {
 	host, port, err := net.SplitHostPort(t.addrs[0])
 	if err != nil {
 		return 0, err
@@ -142,14 +131,22 @@ func limitOfOne(ctx context.Context, t target, ca, command, argument string) (fl
 	if t.tls != nil {
 		args = append(args, "--tls", "--cacert", ca)
 	}
+	var seconds float64 // of one INCRBY and one EXPIRE
 	// {tag} stands for one that is in a slot of the node.
-	out, err := exec.CommandContext(ctx, "redis-benchmark", append(args, command, "limit:{tag}", argument)...).CombinedOutput()
-	if err != nil {
-		return 0, fmt.Errorf("redis-benchmark: %w\n%s", err, out)
+	for _, command := range [][]string{{"INCRBY", "limit:{tag}", "1"}, {"EXPIRE", "limit:{tag}", "60"}} {
+		out, err := exec.CommandContext(ctx, "redis-benchmark", slices.Concat(args, command)...).CombinedOutput()
+		if err != nil {
+			return 0, fmt.Errorf("redis-benchmark: %w\n%s", err, out)
+		}
+		all := requestsPerSecond.FindAllSubmatch(out, -1)
+		if len(all) == 0 {
+			return 0, fmt.Errorf("redis-benchmark: no rate in %q", out)
+		}
+		rate, err := strconv.ParseFloat(string(all[len(all)-1][1]), 64)
+		if err != nil {
+			return 0, err
+		}
+		seconds += 1 / rate
 	}
-	all := requestsPerSecond.FindAllSubmatch(out, -1)
-	if len(all) == 0 {
-		return 0, fmt.Errorf("redis-benchmark: no rate in %q", out)
-	}
-	return strconv.ParseFloat(string(all[len(all)-1][1]), 64)
+	return 2 / seconds, nil
 }

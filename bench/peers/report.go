@@ -147,22 +147,15 @@ func plural(n int, of string) string {
 // disturbed warns of turns in which other processes used much of the processors.
 func (r *record) disturbed() string {
 	all, bad := 0, 0
+	most := usage.Disturbed * float64(r.starts[0].Machine.CPUs)
 	for _, turns := range r.turns {
 		for _, t := range turns {
-			if all++; float64(t.Others) > usage.Disturbed*float64(r.processors())*float64(t.Took) {
+			if all++; float64(t.Others) > most*float64(t.Took) {
 				bad++
 			}
 		}
 	}
 	return usage.Warning(bad, all, "turns")
-}
-
-// processors is how many the machine has.
-func (r *record) processors() int {
-	if len(r.starts) == 0 {
-		return 1
-	}
-	return max(1, r.starts[0].Machine.CPUs)
 }
 
 var (

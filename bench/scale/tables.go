@@ -60,7 +60,7 @@ func (r *record) clientTable() *table.Table {
 		}
 		t.Add(
 			fmt.Sprint(at.keys), fmt.Sprintf("%d × %d", at.nodes, at.lanes), fmt.Sprint(at.callers),
-			rates(one), cpus(one), rates(two), cpus(two), spread(ratios), table.Nanoseconds(median(two, func(c carried) float64 { return float64(c.perRequest(c.LockWait)) })),
+			rates(one), cpus(one), rates(two), cpus(two), stats.Of(ratios).String(), table.Nanoseconds(median(two, func(c carried) float64 { return float64(c.perRequest(c.LockWait)) })),
 		)
 	}
 	return t
@@ -118,13 +118,6 @@ func median[T any](of []T, figure func(T) float64) float64 {
 		values = append(values, figure(one))
 	}
 	return stats.Median(values)
-}
-
-func spread(values []float64) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return stats.Of(values).String()
 }
 
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }

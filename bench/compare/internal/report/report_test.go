@@ -55,12 +55,6 @@ func TestTable(t *testing.T) {
 	require.Contains(t, text, "|          12 |       0.00 |")
 	require.Contains(t, text, "interrupted: ")
 	require.NotContains(t, text, "Connections, all nodes")
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "| mixed_10keys | fixed-3") {
-			require.Equal(t, 17, strings.Count(line, "|"))
-			break // the table of resources has other columns
-		}
-	}
 }
 
 // used is a round of a thousand requests on a machine whose processors were busy
@@ -138,21 +132,4 @@ func TestWhatWasNotMeasuredIsLeftOut(t *testing.T) {
 	var out bytes.Buffer
 	empty.WriteTable(&out)
 	require.NotContains(t, out.String(), "|")
-}
-
-func TestFastAndSlowApart(t *testing.T) {
-	r := reportOf(t, two)
-	mixed := turn(100)
-	_ = mixed.Slow.RecordValues(int64(time.Second), 10)
-	mixed.Requests += 10
-	r.Runs[0].Endpoints[0].Add([]*load.Result{mixed})
-	r.Finish()
-	p := r.Runs[0].Endpoints[0].Phases[0]
-	require.EqualValues(t, 110, p.Latency.Count())
-	require.EqualValues(t, 100, p.Fast().Count())
-	require.EqualValues(t, 10, p.Slow.Count())
-	var out bytes.Buffer
-	r.WriteTable(&out)
-	require.Contains(t, out.String(), "| fixed-3, fast |      100 |")
-	require.Contains(t, out.String(), "| fixed-3, slow |       10 |")
 }
