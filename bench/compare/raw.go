@@ -49,57 +49,50 @@ func turnOf(run, endpoint string, phases []*load.Result) line {
 	return line{Turn: &turn{run, endpoint, phases}}
 }
 
-// A reader makes a report of lines.
-type reader struct {
-	file   *settings.File
-	report *report.Report
-}
-
 // readRaw makes the report from the lines of a raw file.
 func readRaw(name string) (*report.Report, error) {
-	r := &reader{}
-	if err := rawfile.Read(name, r.add); err != nil {
+	var r *report.Report
+	err := rawfile.Read(name, func(l line) (err error) {
+		switch {
+		case l.Start != nil:
+			r, err = l.Start.report()
+		case l.Turn != nil:
+			err = l.Turn.addTo(r)
+		case l.End != nil:
+			r.Machine.Redis, r.Interrupted, r.Failure = l.End.Redis, l.End.Interrupted, l.End.Failure
+		default:
+			err = errors.New("is of no kind that is known")
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	r.report.Finish()
-	return r.report, nil
+	r.Finish()
+	return r, nil
 }
 
-func (r *reader) add(l line) error {
-	switch {
-	case l.Start != nil:
-		return r.start(l.Start)
-	case l.Turn != nil:
-		return r.turn(l.Turn)
-	case l.End != nil:
-		r.report.Machine.Redis, r.report.Interrupted, r.report.Failure = l.End.Redis, l.End.Interrupted, l.End.Failure
-		return nil
-	default:
-		return errors.New("is of no kind that is known")
+// report is one in which nothing was measured yet.
+func (s *start) report() (*report.Report, error) {
+	file, err := settings.Parse(filepath.Base(s.File), []byte(s.Settings))
+	if err != nil {
+		return nil, err
 	}
-}
-
-func (r *reader) start(s *start) (err error) {
-	if r.file, err = settings.Parse(filepath.Base(s.File), []byte(s.Settings)); err != nil {
-		return err
+	file.Name = s.File
+	r := report.New(file)
+	r.Machine = s.Machine
+	for _, run := range file.Runs {
+		r.Begin(run)
 	}
-	r.file.Name = s.File
-	r.report = report.New(r.file)
-	r.report.Machine = s.Machine
-	return nil
+	return r, nil
 }
 
-func (r *reader) turn(t *turn) error {
-	i := slices.IndexFunc(r.file.Runs, func(run settings.Run) bool { return run.Name == t.Run })
+func (t *turn) addTo(r *report.Report) error {
+	i := slices.IndexFunc(r.Runs, func(run *report.Run) bool { return run.Name == t.Run })
 	if i < 0 {
 		return fmt.Errorf("the settings have no run %q", t.Run)
 	}
-	at := slices.IndexFunc(r.report.Runs, func(run *report.Run) bool { return run.Name == t.Run })
-	if at < 0 {
-		at = len(r.report.Runs)
-		r.report.Begin(r.file.Runs[i])
-	}
-	for _, e := range r.report.Runs[at].Endpoints {
+	for _, e := range r.Runs[i].Endpoints {
 		if e.Name == t.Endpoint {
 			e.Add(t.Phases)
 			return nil

@@ -146,32 +146,28 @@ func (p endpointPhase) beside(first endpointPhase, of comparable) string {
 // limits, sizes, resources and connections, or "ratios" and the names of figures,
 // of all endpoints or "of" those with certain words in their names, or "only" and columns
 // of the figures.
-func (r *Report) Markdown(name string) (string, error) {
-	t, err := r.tableOf(name)
+func (r *Report) Markdown(name string) (text string, err error) {
+	t := new(table.Table)
+	known := map[string]func() *table.Table{
+		"figures": r.figures, "limits": r.limitTable, "sizes": r.sizeTable, "resources": r.resourceTable, "connections": r.connectionTable,
+	}[name]
+	names, isRatios := strings.CutPrefix(name, "ratios ")
+	columns, isOnly := strings.CutPrefix(name, "only ")
+	switch {
+	case known != nil:
+		t = known()
+	case isRatios:
+		t, err = r.ratios(names)
+	case isOnly:
+		t, err = only(r.figures(), columns)
+	}
+	if err == nil && len(t.Rows) == 0 {
+		err = errors.New("the raw file has no such table")
+	}
 	if err != nil {
 		return "", err
 	}
-	if t == nil || len(t.Rows) == 0 {
-		return "", errors.New("the raw file has no such table")
-	}
 	return t.String(), nil
-}
-
-func (r *Report) tableOf(name string) (*table.Table, error) {
-	for known, t := range map[string]func() *table.Table{
-		"figures": r.figures, "limits": r.limitTable, "sizes": r.sizeTable, "resources": r.resourceTable, "connections": r.connectionTable,
-	} {
-		if known == name {
-			return t(), nil
-		}
-	}
-	if names, ok := strings.CutPrefix(name, "ratios "); ok {
-		return r.ratios(names)
-	}
-	if columns, ok := strings.CutPrefix(name, "only "); ok {
-		return only(r.figures(), columns)
-	}
-	return nil, nil
 }
 
 // only returns the text columns and those that are asked for, as in "req/s, P99 of
