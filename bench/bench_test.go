@@ -3,12 +3,17 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/metrics"
+	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 
 	"github.com/redislanes/redislanes/bench/internal/closed"
@@ -66,9 +71,7 @@ func compareCPU(b *testing.B, on target, s keys.Scenario, callers int) (off, rat
 	for i, config := range []cluster.Config{{}, {Trace: metrics.New().Trace()}} {
 		client := on.client(b, config)
 		loads[i] = s.Callers(client, newKeySet(), callers)
-		if err := warmUp(b.Context(), client, loads[i]); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, warmUp(b.Context(), client, loads[i]))
 	}
 	b.ResetTimer()
 	var offs, ratios []float64
@@ -77,9 +80,7 @@ func compareCPU(b *testing.B, on target, s keys.Scenario, callers int) (off, rat
 		for k := range loads {
 			i := (turn + k) % 2 // the first is not always the same one
 			r, err := closed.Count(b.Context(), loads[i], turnLength)
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			used[i] = float64(r.CPU) / turnLength
 		}
 		offs, ratios = append(offs, used[0]), append(ratios, used[1]/used[0])
@@ -100,4 +101,85 @@ func BenchmarkLanes(b *testing.B) {
 		of("4-least-used", pool.Laned{Strategy: lanes.LeastUsed}), of("4-power-of-two", pool.Laned{Strategy: lanes.PowerOfTwo}),
 		of("4-affinity", pool.Laned{Strategy: lanes.Affinity}),
 	}, keys.Mixed(10), manyCallers, 2)
+}
+
+// stages are what a request of a rate limiter spends its time on: making the names of the keys;
+// their slots, which appending computes as well; encoding the commands; grouping, sending, the
+// servers and receiving; the totals. BenchmarkGroup in internal/engine has the grouping alone.
+var stages = [...]string{"keys-ns", "slots-ns", "append-ns", "do-ns", "decode-ns"}
+
+// BenchmarkStages is where the time of one caller's requests of two and of ten keys goes,
+// stage by stage. Looking at the clock between them costs some 50 ns each time. With many
+// callers a stage would mostly be others' turns on the processor: profile those.
+func BenchmarkStages(b *testing.B) {
+	client := started(b, 0).client(b, cluster.Config{})
+	for _, n := range []int{2, 10} {
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
+			c := stagedCaller{
+				prefix:   fmt.Sprintf("bench:%x:user-", time.Now().UnixNano()),
+				pipeline: pipeline.New(client), random: rand.New(rand.NewPCG(0, 0)), keys: make([]string, n),
+			}
+			send := func() {
+				if err := c.request(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range warmUpEach {
+				send()
+			}
+			c.spent = [len(stages)]time.Duration{}
+			for b.Loop() {
+				send()
+			}
+			for i, unit := range stages {
+				b.ReportMetric(float64(c.spent[i])/float64(b.N), unit)
+			}
+		})
+	}
+}
+
+type stagedCaller struct {
+	prefix   string
+	pipeline *pipeline.Pipeline
+	random   *rand.Rand
+	spent    [len(stages)]time.Duration
+	slots    int // so that their computation is not removed
+
+	keys   []string // of the request
+	totals []pipeline.Reply
+}
+
+func (c *stagedCaller) request(ctx context.Context) error {
+	began, stage := time.Now(), 0
+	lap := func() {
+		now := time.Now()
+		c.spent[stage] += now.Sub(began)
+		began, stage = now, stage+1
+	}
+	for i := range c.keys {
+		c.keys[i] = c.prefix + strconv.Itoa(c.random.IntN(10_000))
+	}
+	lap()
+	for _, key := range c.keys {
+		c.slots += int(cluster.Slot(key))
+	}
+	lap()
+	c.pipeline.Reset()
+	c.totals = c.totals[:0]
+	for _, key := range c.keys {
+		c.totals = append(c.totals, c.pipeline.IncrBy(key, 1))
+		c.pipeline.Expire(key, keys.TTL)
+	}
+	lap()
+	if err := c.pipeline.Do(ctx); err != nil {
+		return err
+	}
+	lap()
+	for _, r := range c.totals {
+		if total, err := r.Int(); err != nil || total < 1 {
+			return fmt.Errorf("total %d: %w", total, err)
+		}
+	}
+	lap()
+	return nil
 }

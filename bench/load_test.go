@@ -44,9 +44,7 @@ func (t target) client(tb testing.TB, c cluster.Config) *cluster.Client {
 	tb.Helper()
 	c.AddrMap = t.addrMap
 	client, err := c.New(tb.Context(), t.addrs)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -68,15 +66,11 @@ func warmUp(ctx context.Context, client *cluster.Client, callers []func(context.
 
 // measure sends b.N requests.
 func measure(b *testing.B, client *cluster.Client, callers []func(context.Context) error) {
-	if err := warmUp(b.Context(), client, callers); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, warmUp(b.Context(), client, callers))
 	b.ReportAllocs()
 	b.ResetTimer()
 	r, err := closed.Count(b.Context(), callers, b.N)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	per := func(v float64, unit string) { b.ReportMetric(v/float64(b.N), unit) }
 	per(float64(r.Took), "ns/op")
 	per(float64(r.CPU), "cpu-ns/req")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	xrate "golang.org/x/time/rate"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -43,19 +44,13 @@ func BenchmarkLocal(b *testing.B) {
 func leased(b *testing.B) func(key string) bool {
 	real := servers.StartCluster(b, servers.Options{Primaries: 3})
 	client, err := cluster.Config{}.New(b.Context(), real.Addrs())
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { _ = client.Close() })
 	limiter, err := limit.New(client)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.Cleanup(func() { _ = limiter.Close() })
 	of, err := limit.Rule{Name: "local", Quota: 1e12, Window: 24 * time.Hour}.New(limiter)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return func(key string) bool {
 		return limiter.Allow(b.Context(), limit.Request{Limit: of, Key: key}).Allowed
 	}
