@@ -52,47 +52,28 @@ type Figures struct {
 	Measured bool    // requests were due and something came of them
 }
 
-// Of judges the figures.
-func Of(f Figures) Verdict {
-	if f.broken() != "" {
-		return Breaking
-	}
-	if f.InTime < f.SLA {
-		return OverSLA
+// Of judges the figures. If an endpoint does not hold, it says why.
+func Of(f Figures) (v Verdict, why string) {
+	switch {
+	case !f.Measured:
+		return Breaking, "nothing was answered"
+	case f.Failed > MostFailures:
+		return Breaking, fmt.Sprintf("%.3g %% of the requests failed, more than %.0f %%", f.Failed*100, MostFailures*100)
+	case f.Actual < LeastRate*f.Target:
+		return Breaking, fmt.Sprintf("the rate was %.3g %% of the target, less than %.0f %%", f.Actual/f.Target*100, LeastRate*100)
+	case f.InTime < f.SLA:
+		return OverSLA, fmt.Sprintf("%.3g %% of the requests were in time, less than %.4g %%", f.InTime*100, f.SLA*100)
 	}
 	for _, b := range Bands {
 		if f.P99 < b.Below {
-			return b.Verdict
+			return b.Verdict, ""
 		}
 	}
-	return Degraded
+	return Degraded, ""
 }
 
 // Holds reports whether an endpoint with the verdict serves its rate.
 func (v Verdict) Holds() bool { return v != Breaking && v != OverSLA }
-
-// Why says why an endpoint does not hold; "" if it does.
-func Why(f Figures) string {
-	if why := f.broken(); why != "" {
-		return why
-	}
-	if f.InTime < f.SLA {
-		return fmt.Sprintf("%.3g %% of the requests were in time, less than %.4g %%", f.InTime*100, f.SLA*100)
-	}
-	return ""
-}
-
-func (f Figures) broken() string {
-	switch {
-	case !f.Measured:
-		return "nothing was answered"
-	case f.Failed > MostFailures:
-		return fmt.Sprintf("%.3g %% of the requests failed, more than %.0f %%", f.Failed*100, MostFailures*100)
-	case f.Actual < LeastRate*f.Target:
-		return fmt.Sprintf("the rate was %.3g %% of the target, less than %.0f %%", f.Actual/f.Target*100, LeastRate*100)
-	}
-	return ""
-}
 
 // RecommendedShare is what part of the limit is recommended.
 const RecommendedShare = 0.8

@@ -27,9 +27,10 @@ func TestVerdicts(t *testing.T) {
 	} {
 		f := good
 		test.change(&f)
-		require.Equal(t, test.want, Of(f), "%+v", f)
-		require.Equal(t, test.why, Why(f))
-		require.Equal(t, test.why == "", Of(f).Holds())
+		v, why := Of(f)
+		require.Equal(t, test.want, v, "%+v", f)
+		require.Equal(t, test.why, why)
+		require.Equal(t, test.why == "", v.Holds())
 	}
 }
 

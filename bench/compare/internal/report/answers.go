@@ -21,7 +21,7 @@ func (p *Phase) judge() {
 		f.SLA, f.InTime = p.load.SLA.Share, p.InTime
 	}
 	if p.load.Rate > 0 && !p.Partial {
-		p.Verdict, p.Why = verdict.Of(f), verdict.Why(f)
+		p.Verdict, p.Why = verdict.Of(f)
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *Step) judge() {
 	f := verdict.Figures{
 		Target: float64(s.Target), Actual: s.Actual, Failed: s.FailureShare(), P99: s.Latency.P99, Measured: s.Successes+s.Failures > 0,
 	}
-	s.Verdict, s.Why = verdict.Of(f), verdict.Why(f)
+	s.Verdict, s.Why = verdict.Of(f)
 }
 
 // driverBound reports whether most of the latency is the driver's, and the service did not
