@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/pages"
-
-	"github.com/redislanes/redislanes/bench/rawfile"
 )
 
 // rawFiles returns all raw files by their names, without the ending.
@@ -26,16 +24,6 @@ func rawFiles(t *testing.T) map[string]string {
 		all[strings.TrimSuffix(filepath.Base(file), ".jsonl.gz")] = file
 	}
 	return all
-}
-
-// TestNoRawFileWasEdited: each has the hash of its lines in the last one.
-func TestNoRawFileWasEdited(t *testing.T) {
-	for _, file := range rawFiles(t) {
-		text, err := rawfile.Bytes(file)
-		require.NoError(t, err)
-		_, err = rawfile.Unseal(text)
-		require.NoError(t, err, file)
-	}
 }
 
 // TestCommitsOfRawFiles: each raw file names a commit behind the present one.

@@ -101,8 +101,8 @@ func (w *Writer) Close() error {
 	return w.failed()
 }
 
-// Bytes returns what a file holds, uncompressed.
-func Bytes(name string) (text []byte, err error) {
+// content returns what a file holds, uncompressed.
+func content(name string) (text []byte, err error) {
 	err = with(name, func(from io.Reader) error {
 		text, err = io.ReadAll(from)
 		return err
@@ -129,8 +129,8 @@ func with(name string, read func(io.Reader) error) error {
 	return nil
 }
 
-// Unseal returns what a file holds without the last line. It is an error if that has not the hash of all lines before it.
-func Unseal(text []byte) ([]byte, error) {
+// unseal returns what a file holds without the last line. It is an error if that has not the hash of all lines before it.
+func unseal(text []byte) ([]byte, error) {
 	at := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1
 	var last seal
 	if json.Unmarshal(text[at:], &last) != nil || last.SHA256 == "" {
@@ -151,11 +151,11 @@ type frame struct {
 // Read decodes each line of a file but the one with the hash. It refuses a file that was
 // edited, and one that has not ended.
 func Read[Line any](name string, each func(Line) error) error {
-	text, err := Bytes(name)
+	text, err := content(name)
 	if err != nil {
 		return err
 	}
-	text, err = Unseal(text)
+	text, err = unseal(text)
 	if err == nil {
 		err = decode(text, each)
 	}

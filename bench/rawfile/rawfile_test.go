@@ -50,7 +50,7 @@ func TestAnEditedFileIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.NotZero(t, m.CPUs)
 
-		text, err := Bytes(name)
+		text, err := content(name)
 		require.NoError(t, err)
 		for _, edited := range []string{"", `{"row":3}` + "\n", `{"row":1}` + "\n" + `{"row":1}` + "\n"} {
 			plain := filepath.Join(t.TempDir(), "edited.jsonl")
