@@ -19,16 +19,14 @@
 //
 // The fixed keys are spread evenly over the nodes.
 //
-// The pools, for each node: fixed-10, fixed-50 and fixed-100 give a connection
-// to one caller at a time; adaptive does so with 10 to 100 by load; laned-1,
-// laned-4 and laned-8 share so many, chosen by the default strategy. Pools are
-// connected before the clock starts. A request that fails, or has a reply that
-// cannot be, fails the benchmark.
+// The pools, for each node: fixed-10, fixed-50 and fixed-100 give a connection to one caller at a
+// time; adaptive does so with 10 to 100 by load; laned-1, laned-4 and laned-8 share so many, chosen
+// by the default strategy. Pools are connected before the clock starts. A request that fails, or
+// has a reply that cannot be, fails the benchmark.
 //
-// Benchmarks add the columns req/s, p50-ns and p99-ns, in whole microseconds,
-// and, on Unix, cpu-ns/req: user and system time of this process. Requests a second on a
-// shared machine are noisy; compare CPU. With 100 callers ns/op is the time between answers,
-// not the latency of one.
+// Benchmarks add the columns req/s, p50-ns and p99-ns, in whole microseconds, and, on Unix,
+// cpu-ns/req: user and system time of this process. Requests a second on a shared machine are
+// noisy; compare CPU. With 100 callers ns/op is the time between answers, not the latency of one.
 //
 // BenchmarkPoolSize is mixed_10keys by the size of the pool over a round trip of 5 ms,
 // BenchmarkLanes by strategy over 1 ms. BenchmarkObserved is what metrics cost.

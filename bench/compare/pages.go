@@ -66,8 +66,7 @@ func (known reports) factors(t pages.Table, text string) ([]byte, error) {
 	return c.SVG()
 }
 
-// table makes a table of the pages from a raw file: pool factor, or one that Report.Markdown
-// knows.
+// table makes a table of the pages from a raw file: pool factor, or one that Report.Markdown knows.
 func (known reports) table(t pages.Table) (string, error) {
 	r, err := known.of(t)
 	if err != nil {

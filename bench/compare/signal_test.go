@@ -63,9 +63,8 @@ func (c *running) left(t *testing.T) (all []string) {
 	return all
 }
 
-// TestInterrupt sends a real signal while the second turn is measured, with
-// servers and a network running: the first turn's results come out, and nothing
-// is left behind.
+// TestInterrupt sends a real signal while the second turn is measured, with servers and a network
+// running: the first turn's results come out, and nothing is left behind.
 func TestInterrupt(t *testing.T) {
 	servers.RequireServer(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

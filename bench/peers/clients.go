@@ -155,9 +155,8 @@ func ourReading(p *pipeline.Pipeline) request {
 	}
 }
 
-// counters is ours with hits on one key merged. It sets the time to live with each
-// hit, as the others do; countersOnce does so where the key may have none, which is the
-// default.
+// counters is ours with hits on one key merged. It sets the time to live with each hit, as the
+// others do; countersOnce does so where the key may have none, which is the default.
 const counters, countersOnce = "ours-counters", "ours-counters-once"
 
 func ourCounters(name string, everyHit bool) client {
@@ -189,8 +188,7 @@ func countersCounting(all *pipeline.Counters, ttl time.Duration) counting {
 	}
 }
 
-// rueidisClient is rueidis that waits for so long, at most, for others to share a
-// write with.
+// rueidisClient is rueidis that waits for so long, at most, for others to share a write with.
 func rueidisClient(name string, flushDelay time.Duration) client {
 	return client{name, func(_ context.Context, t target) (*session, error) {
 		o := rueidis.ClientOption{InitAddress: t.addrs, TLSConfig: t.tls, DisableCache: true, MaxFlushDelay: flushDelay}
@@ -335,9 +333,8 @@ func radixName(size int, parallel bool) string {
 	return fmt.Sprintf("radix-%d-%s", size, map[bool]string{true: "parallel", false: "sequential"}[parallel])
 }
 
-// radixClient is radix as rate limiters use it: its Cluster performs a pipeline
-// only within one slot, so there is one for each key, all at once or one after
-// the other.
+// radixClient is radix as rate limiters use it: its Cluster performs a pipeline only within one
+// slot, so there is one for each key, all at once or one after the other.
 func radixClient(size int, parallel bool) client {
 	return client{radixName(size, parallel), func(ctx context.Context, t target) (*session, error) {
 		pools := radix.PoolConfig{Size: size}

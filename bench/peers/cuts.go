@@ -16,10 +16,9 @@ import (
 	"github.com/redislanes/redislanes/bench/table"
 )
 
-// A cutTurn is what became of one client's INCRBY when the connection that carried
-// them was reset: once at each byte of all that travels in one direction while one
-// caller sends INCRBY and EXPIRE for two keys, and at every seventh byte while several do. A
-// line of a raw file.
+// A cutTurn is what became of one client's INCRBY when the connection that carried them was reset:
+// once at each byte of all that travels in one direction while one caller sends INCRBY and EXPIRE
+// for two keys, and at every seventh byte while several do. A line of a raw file.
 type cutTurn struct {
 	Client    string `json:"client"`
 	Callers   int    `json:"callers"`

@@ -32,8 +32,7 @@ var (
 	small        = scenario{name: "small", variable: 1}
 )
 
-// A trial is a load that is measured, and perhaps another one beside it over
-// the same connections.
+// A trial is a load that is measured, and perhaps another one beside it over the same connections.
 type trial struct {
 	scenario
 	callers int

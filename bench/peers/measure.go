@@ -54,13 +54,11 @@ func (l *load) run(ctx context.Context, during time.Duration) (turn, error) {
 	}, err
 }
 
-// ioCalls are system calls that read or write, of the whole process. They are
-// the kernel's own count, which costs the measured clients nothing. Waiting
-// (epoll, futex) is not among them.
+// ioCalls are system calls that read or write, of the whole process. They are the kernel's own
+// count, which costs the measured clients nothing. Waiting (epoll, futex) is not among them.
 type ioCalls struct{ reads, writes int64 }
 
-// countCalls returns those of this process so far; zero where the kernel does
-// not tell.
+// countCalls returns those of this process so far; zero where the kernel does not tell.
 func countCalls() (c ioCalls) {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {

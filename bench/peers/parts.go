@@ -15,8 +15,7 @@ import (
 	"github.com/redislanes/redislanes/bench/table"
 )
 
-// A partTurn is what one client spent its time on, by a profile of one turn: a line of a
-// raw file.
+// A partTurn is what one client spent its time on, by a profile of one turn: a line of a raw file.
 type partTurn struct {
 	turn
 	Parts map[string]time.Duration `json:"parts"`

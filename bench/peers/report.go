@@ -30,8 +30,7 @@ func (r *record) report(w io.Writer) {
 	}
 }
 
-// figures is the table for a number of callers. A scenario over TLS has rows of its
-// own.
+// figures is the table for a number of callers. A scenario over TLS has rows of its own.
 func (r *record) figures(callers int) *table.Table {
 	t := table.New("scenario", "client", "req/s", "of rounds", "p50", "p99", "p99.9", "CPU/req", "allocs/req", "reads/req", "writes/req", "INCRBY/key")
 	for _, tls := range r.over {

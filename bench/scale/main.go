@@ -4,10 +4,9 @@
 //	go -C bench run ./scale -raw raw/scale.jsonl.gz
 //	go -C bench run ./scale -memory -raw raw/memory.jsonl.gz
 //
-// Both are measured beside servers that answer without work, in a process of
-// their own: each counts INCRBY and EXPIRE by their line ends and replies 1. What is left
-// is the client and the kernel. With -memory it asks what a client keeps, and what Redis
-// keeps for each of its connections.
+// Both are measured beside servers that answer without work, in a process of their own: each counts
+// INCRBY and EXPIRE by their line ends and replies 1. What is left is the client and the kernel.
+// With -memory it asks what a client keeps, and what Redis keeps for each of its connections.
 //
 // Results are lines of JSON; -rewrite makes the tables of the pages from them.
 package main
@@ -65,8 +64,7 @@ func command(ctx context.Context, args []string) error {
 // A measurement hands what it finds to write, one line after the other.
 type measurement func(ctx context.Context, write func(line) error) error
 
-// measure writes each result to the raw file, and all of them as tables to standard
-// output.
+// measure writes each result to the raw file, and all of them as tables to standard output.
 func measure(ctx context.Context, raw string, all ...measurement) error {
 	first := rawfile.NewStart()
 	out, err := rawfile.Create(raw)

@@ -57,8 +57,7 @@ func (c *nullCluster) accept(node int, l net.Listener) {
 	}
 }
 
-// linesOfCommand are those of INCRBY and EXPIRE: the header, and two for each of three
-// elements.
+// linesOfCommand are those of INCRBY and EXPIRE: the header, and two for each of three elements.
 const linesOfCommand = 7
 
 var ones = bytes.Repeat([]byte(":1\r\n"), 1<<14)

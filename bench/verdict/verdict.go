@@ -30,8 +30,7 @@ const (
 	LeastRate = 0.95
 )
 
-// Bands are the verdicts by P99, each below its bound. Above all bounds an endpoint
-// is degraded.
+// Bands are the verdicts by P99, each below its bound. Above all bounds an endpoint is degraded.
 var Bands = []struct {
 	Below   time.Duration
 	Verdict Verdict
@@ -78,8 +77,7 @@ func (v Verdict) Holds() bool { return v != Breaking && v != OverSLA }
 // RecommendedShare is what part of the limit is recommended.
 const RecommendedShare = 0.8
 
-// A Point is whether something held at a value: a rate, or a number of
-// connections.
+// A Point is whether something held at a value: a rate, or a number of connections.
 type Point struct {
 	At    float64
 	Holds bool

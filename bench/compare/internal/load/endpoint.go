@@ -1,6 +1,5 @@
-// Package load measures: it starts clusters, or finds one, puts networks before
-// them, and lets callers send the requests of a scenario, in a closed loop or at
-// a constant rate.
+// Package load measures: it starts clusters, or finds one, puts networks before them, and lets
+// callers send the requests of a scenario, in a closed loop or at a constant rate.
 //
 // It decides nothing about which measurements are made, and prints nothing.
 package load
@@ -42,8 +41,7 @@ type Endpoint struct {
 	network *network.Network // nil: none
 }
 
-// Open connects an endpoint to its cluster, over its network, and prepares what
-// it reads.
+// Open connects an endpoint to its cluster, over its network, and prepares what it reads.
 func (t *Targets) Open(ctx context.Context, l settings.Load) (*Endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

@@ -76,8 +76,7 @@ type schedule struct {
 	served     atomic.Int64
 }
 
-// next returns the next arrival's time, which may have passed; ok is false
-// behind the end.
+// next returns the next arrival's time, which may have passed; ok is false behind the end.
 func (s *schedule) next() (at time.Time, ok bool) {
 	i := s.taken.Add(1) - 1
 	at = s.began.Add(time.Duration(float64(i) / s.rate * float64(time.Second)))

@@ -15,8 +15,7 @@ import (
 	"github.com/redislanes/redislanes/bench/internal/keys"
 )
 
-// A Result is what one endpoint did in one phase: of one round, or of several
-// that were added up.
+// A Result is what one endpoint did in one phase: of one round, or of several that were added up.
 type Result struct {
 	Callers  int
 	Requests int64 // that succeeded
@@ -209,8 +208,7 @@ func (t *tally) fail(err error) {
 // all of it.
 type Histogram struct{ *hdrhistogram.Histogram }
 
-// longest is the highest latency that a histogram holds; higher ones count as
-// this.
+// longest is the highest latency that a histogram holds; higher ones count as this.
 const longest = 2 * time.Minute
 
 func newHistogram() Histogram { return Histogram{hdrhistogram.New(1, longest.Nanoseconds(), 3)} }

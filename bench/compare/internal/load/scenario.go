@@ -98,8 +98,7 @@ func (s scenario) draw(at float64) kind {
 // reads reports whether the requests need keys that exist.
 func (s scenario) reads() bool { return s.mix != nil }
 
-// prefix begins all keys, so that they can be told from others of a cluster that
-// is in use.
+// prefix begins all keys, so that they can be told from others of a cluster that is in use.
 const prefix = "compare:"
 
 // slowHashes are large hashes, enough that every node has some.

@@ -20,8 +20,7 @@ func loadOf(t *testing.T, file string) settings.Load {
 	return f.Runs[0].Endpoints[0].Load
 }
 
-// TestEveryScenarioExists holds the names of package settings and the scenarios
-// here together.
+// TestEveryScenarioExists holds the names of package settings and the scenarios here together.
 func TestEveryScenarioExists(t *testing.T) {
 	require.Len(t, scenarios, len(settings.Scenarios))
 	for _, name := range settings.Scenarios {

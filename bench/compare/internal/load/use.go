@@ -166,17 +166,15 @@ func serverUse(before, after []usage.Server, took time.Duration) (u ServerUse) {
 }
 
 const (
-	// An idle round trip is the median of so many, or of what this time has room
-	// for, one at least.
+	// An idle round trip is the median of so many, or of what this time has room for, one at least.
 	idleProbes = 15
 	idleTime   = 300 * time.Millisecond
 
 	probeTimeout = 5 * time.Second
 )
 
-// A probe is a connection of its own over the endpoint's network to one of its
-// nodes, on which nothing but PING travels: what a round trip takes, apart from
-// what the pools do.
+// A probe is a connection of its own over the endpoint's network to one of its nodes, on which
+// nothing but PING travels: what a round trip takes, apart from what the pools do.
 type probe struct{ conn radix.Conn }
 
 // dialProbe returns a probe that records nothing if nobody answers.
@@ -215,8 +213,7 @@ func (p probe) idle(ctx context.Context, to Histogram) {
 	}
 }
 
-// loaded records round trips, as often as pools are sampled, until the context
-// ends.
+// loaded records round trips, as often as pools are sampled, until the context ends.
 func (p probe) loaded(ctx context.Context, to Histogram) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()

@@ -35,8 +35,7 @@ func (p *Phase) inTime() string {
 	return percent(p.InTime)
 }
 
-// A Limit is how many requests a second an endpoint serves, by the rates that were
-// measured.
+// A Limit is how many requests a second an endpoint serves, by the rates that were measured.
 type Limit struct {
 	Run      string // what else tells its runs from the others
 	Endpoint string

@@ -27,8 +27,7 @@ func measured(t *testing.T, file string, turn func(settings.Load) *load.Result) 
 	return r
 }
 
-// served is a second at the rate, in which all requests took so long and that share
-// failed.
+// served is a second at the rate, in which all requests took so long and that share failed.
 func served(l settings.Load, took time.Duration, failed float64) *load.Result {
 	r := load.NewResult()
 	bad := int64(failed * l.Rate)

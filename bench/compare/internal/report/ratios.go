@@ -142,10 +142,9 @@ func (p endpointPhase) beside(first endpointPhase, of comparable) string {
 	return stats.Of(ratios).String()
 }
 
-// Markdown returns a table for a page: one that WriteTable prints, which are figures,
-// limits, sizes, resources and connections, or "ratios" and the names of figures,
-// of all endpoints or "of" those with certain words in their names, or "only" and columns
-// of the figures.
+// Markdown returns a table for a page: one that WriteTable prints, which are figures, limits,
+// sizes, resources and connections, or "ratios" and the names of figures, of all endpoints or "of"
+// those with certain words in their names, or "only" and columns of the figures.
 func (r *Report) Markdown(name string) (text string, err error) {
 	t := new(table.Table)
 	known := map[string]func() *table.Table{

@@ -17,8 +17,7 @@ import (
 	"github.com/redislanes/redislanes/bench/verdict"
 )
 
-// A Report is everything that was measured. All durations in it are nanoseconds,
-// all sizes bytes.
+// A Report is everything that was measured. All durations in it are nanoseconds, all sizes bytes.
 type Report struct {
 	File        string
 	Question    string

@@ -22,8 +22,7 @@ func turn(requests int) *load.Result {
 	return r
 }
 
-// reportOf is a report of the file with so many requests in each round of each
-// endpoint.
+// reportOf is a report of the file with so many requests in each round of each endpoint.
 func reportOf(t *testing.T, file string, rounds ...[]int) *Report {
 	f, err := settings.Parse("test.yaml", []byte(file))
 	require.NoError(t, err)
@@ -57,8 +56,7 @@ func TestTable(t *testing.T) {
 	require.NotContains(t, text, "Connections, all nodes")
 }
 
-// used is a round of a thousand requests on a machine whose processors were busy
-// for that share.
+// used is a round of a thousand requests on a machine whose processors were busy for that share.
 func used(busy float64) *load.Result {
 	r := turn(1000)
 	r.CPU = 20 * time.Millisecond
@@ -85,8 +83,7 @@ func TestResources(t *testing.T) {
 	require.Empty(t, r.disturbed(), "the servers may be elsewhere")
 }
 
-// TestBounds: what kept a phase from doing more, and that busy processors go before
-// all else.
+// TestBounds: what kept a phase from doing more, and that busy processors go before all else.
 func TestBounds(t *testing.T) {
 	two := Machine{Machine: machine.Machine{CPUs: 2}}
 	trips := func(ms int64) load.Histogram {

@@ -76,8 +76,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, 3*(2*time.Second+300*time.Millisecond), f.Took())
 }
 
-// TestVary checks which settings make runs and which make endpoints, and their
-// order.
+// TestVary checks which settings make runs and which make endpoints, and their order.
 func TestVary(t *testing.T) {
 	f, err := Parse("f.yaml", []byte(`
 vary:

@@ -17,8 +17,7 @@ type File struct {
 	Text     []byte // what the file holds
 }
 
-// A Run is endpoints that are measured in turn, round after round, and compared
-// with each other.
+// A Run is endpoints that are measured in turn, round after round, and compared with each other.
 type Run struct {
 	Name      string
 	Varied    []Value // what tells this run from the others, in the file's order
