@@ -112,7 +112,8 @@ func TestExistingCluster(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	t.Setenv("REDIS_ADDRS", e.Addrs()[0])
 	for plot, file := range map[string]string{
-		"over-callers.svg":                   "{scenario: mixed_2keys, duration: 50ms, warm_up: 1ms, rounds: 2, rate: 1000, sla: {within: 1s}, vary: {callers: [1, 2, 4]}}",
+		"over-callers.svg": "{scenario: mixed_2keys, duration: 50ms, warm_up: 1ms, rounds: 2, rate: 1000, " +
+			"sla: {within: 1s}, vary: {callers: [1, 2, 4]}}",
 		"run-01-mixed-2keys-connections.svg": "{scenario: mixed_2keys, rounds: 2, steps: [{callers: 1, for: 50ms}, {callers: 2, for: 50ms}]}",
 	} {
 		lines := filepath.Join(t.TempDir(), "raw.jsonl")

@@ -39,7 +39,8 @@ func newCaller(client *cluster.Client, l settings.Load, names *keySet, number in
 		count = (&goroutines{client: client, bySlot: l.Group == "slot", groups: make(map[group]*part)}).count
 	}
 	return &caller{
-		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: names, pick: newPicker(l, number), pipeline: p, count: count,
+		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout.Duration, keys: names,
+		pick: newPicker(l, number), pipeline: p, count: count,
 	}
 }
 

@@ -94,7 +94,8 @@ func TestBounds(t *testing.T) {
 	phase := func(busy int, busiest float64, waited uint64) *Phase {
 		return &Phase{Result: &load.Result{
 			Requests: 100, Took: time.Second, IdleTrips: trips(10), LoadedTrips: trips(15), Use: load.Use{Waited: waited},
-			Machine: load.MachineUse{Busy: time.Duration(busy) * time.Second, All: 100 * time.Second}, Servers: load.ServerUse{Known: true, Busiest: busiest},
+			Machine: load.MachineUse{Busy: time.Duration(busy) * time.Second, All: 100 * time.Second},
+			Servers: load.ServerUse{Known: true, Busiest: busiest},
 		}}
 	}
 	for want, p := range map[string]*Phase{

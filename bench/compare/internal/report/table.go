@@ -73,7 +73,8 @@ func (r *Report) source() string {
 	if m.Given {
 		where = "an existing cluster"
 	}
-	return fmt.Sprintf("%s: %s, redislanes %s, redis %s (%s)", r.File, rawfile.Source(m.Machine), m.Library, strings.Join(m.Redis, ", "), where)
+	return fmt.Sprintf("%s: %s, redislanes %s, redis %s (%s)", r.File, rawfile.Source(m.Machine), m.Library,
+		strings.Join(m.Redis, ", "), where)
 }
 
 // figures is the table of all runs.
