@@ -26,6 +26,7 @@ type footprint struct {
 	Round       int   `json:"round"`
 	Connections int   `json:"connections"`
 	Goroutines  int   `json:"goroutines"`
+	Files       int   `json:"files,omitempty"`  // descriptors that are open
 	Idle        int64 `json:"idle"`             // bytes of the heap that live on
 	Used        int64 `json:"used"`             // the same behind footprintCallers with requests of ten keys
 	Server      int64 `json:"server,omitempty"` // bytes that the servers keep for the connections then
@@ -108,7 +109,7 @@ func (f *footprint) measure(ctx context.Context, beside *servers.Cluster, during
 	if err != nil {
 		return err
 	}
-	goroutines, empty := runtime.NumGoroutine(), liveHeap()
+	goroutines, files, empty := runtime.NumGoroutine(), openFiles(), liveHeap()
 	client, err := cluster.Config{Pool: f.config(), RefreshEvery: -1}.New(ctx, beside.Addrs()[:1])
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (f *footprint) measure(ctx context.Context, beside *servers.Cluster, during
 	if f.Connections, err = f.opened(ctx, client); err != nil {
 		return err
 	}
-	f.Goroutines, f.Idle = runtime.NumGoroutine()-goroutines, liveHeap()-empty
+	f.Goroutines, f.Files, f.Idle = runtime.NumGoroutine()-goroutines, openFiles()-files, liveHeap()-empty
 	if _, err := run(ctx, client, footprintCallers, 10, during); err != nil {
 		return err
 	}
@@ -129,6 +130,12 @@ func (f *footprint) measure(ctx context.Context, beside *servers.Cluster, during
 	after, err := clientMemory(ctx, beside)
 	f.Server = after - server
 	return err
+}
+
+// openFiles returns how many file descriptors the process has.
+func openFiles() int {
+	all, _ := os.ReadDir("/proc/self/fd") // 0 where the system does not tell
+	return len(all)
 }
 
 var clientBytes = regexp.MustCompile(`tot-mem=([0-9]+)`)
@@ -215,7 +222,7 @@ func (r *record) footprintsOf(of footprint) (all []footprint) {
 // connectionTable has a row for each pool beside one primary: what its connections take in the
 // client, and in the server.
 func (r *record) connectionTable() *table.Table {
-	t := table.New("pool", "heap, idle", "behind a load", "server, behind a load", "server, a connection")
+	t := table.New("pool", "file descriptors", "heap, idle", "behind a load", "server, behind a load", "server, a connection")
 	var seen []string
 	for _, of := range r.footprints {
 		if of.Primaries != 1 || of.Server == 0 || slices.Contains(seen, of.pool()) {
@@ -224,7 +231,7 @@ func (r *record) connectionTable() *table.Table {
 		seen = append(seen, of.pool())
 		here := r.footprintsOf(of)
 		server := median(here, func(f footprint) float64 { return float64(f.Server) })
-		t.Add(of.pool(), table.Bytes(median(here, func(f footprint) float64 { return float64(f.Idle) })),
+		t.Add(of.pool(), fmt.Sprint(median(here, func(f footprint) float64 { return float64(f.Files) })), table.Bytes(median(here, func(f footprint) float64 { return float64(f.Idle) })),
 			table.Bytes(median(here, func(f footprint) float64 { return float64(f.Used) })), table.Bytes(server), table.Bytes(server/float64(of.Connections)))
 	}
 	return t

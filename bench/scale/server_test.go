@@ -105,6 +105,7 @@ func TestMeasureSmall(t *testing.T) {
 		require.Positive(t, f.Idle)
 	}
 	require.Greater(t, r.footprints[4].Idle, r.footprints[3].Idle, "more lanes take more")
+	require.Greater(t, r.footprints[4].Files, r.footprints[3].Files)
 	for _, c := range r.clients {
 		require.Positive(t, c.Requests)
 	}
