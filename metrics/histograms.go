@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,9 +19,9 @@ import (
 type histograms struct {
 	requests [len(outcomes)]*recorder
 
-	pools sync.Map // *series by *redislanes.PoolInfo
+	pools atomic.Pointer[map[*redislanes.PoolInfo]*series] // copied to be changed: each group reads it
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards what follows, and changes of pools
 	nodes map[poolValues]*series
 }
 
@@ -47,6 +48,7 @@ const (
 
 func newHistograms() *histograms {
 	h := &histograms{nodes: make(map[poolValues]*series)}
+	h.pools.Store(new(map[*redislanes.PoolInfo]*series))
 	for i := range h.requests {
 		h.requests[i] = newRecorder()
 	}
@@ -89,9 +91,15 @@ func (h *histograms) waited(p *redislanes.PoolInfo, took time.Duration) {
 
 // of returns the series of a pool, nil if it is closed.
 func (h *histograms) of(p *redislanes.PoolInfo) *series {
-	of, _ := h.pools.Load(p)
-	known, _ := of.(*series)
-	return known
+	return (*h.pools.Load())[p]
+}
+
+// change changes a copy of the pools. The caller holds mu.
+func (h *histograms) change(by func(pools map[*redislanes.PoolInfo]*series)) {
+	pools := make(map[*redislanes.PoolInfo]*series)
+	maps.Copy(pools, *h.pools.Load())
+	by(pools)
+	h.pools.Store(&pools)
 }
 
 func (h *histograms) poolOpened(p *redislanes.PoolInfo) {
@@ -104,18 +112,18 @@ func (h *histograms) poolOpened(p *redislanes.PoolInfo) {
 		h.nodes[labels] = of
 	}
 	of.pools++
-	h.pools.Store(p, of)
+	h.change(func(pools map[*redislanes.PoolInfo]*series) { pools[p] = of })
 }
 
 // poolClosed ends the series, unless the node has come back meanwhile.
 func (h *histograms) poolClosed(p *redislanes.PoolInfo) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	of := h.of(p)
 	if of == nil {
 		return
 	}
-	h.pools.Delete(p)
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.change(func(pools map[*redislanes.PoolInfo]*series) { delete(pools, p) })
 	if of.pools--; of.pools == 0 {
 		delete(h.nodes, of.labels)
 	}
