@@ -30,28 +30,29 @@ import (
 //
 // If the outcome of a hit is unknown, it may stay counted until its window ends. The limit may then allow
 // fewer hits, never more.
-func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
+func (l *Limiter) Allow(ctx context.Context, requests ...Request) (result Result) {
 	now := time.Now()
-	return l.allowAt(ctx, now, now, requests, nil)
+	l.allowAt(ctx, now, now, requests, nil, &result)
+	return result
 }
 
 // allowAt decides in the windows of now, which is not when the call began in tests
-// alone. It fills in the parts of a Reservation, if there are any.
-func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request, parts []part) (result Result) {
+// alone. It fills in the result, which is empty before, and the parts of a Reservation, if there are any.
+func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request, parts []part, result *Result) {
 	if !l.made() {
-		return refused(requests, errNotMade)
+		*result = refused(requests, errNotMade)
+		return
 	}
 	var known *count
 	if len(requests) == 1 && parts == nil && ctx != nil {
-		known = l.lent(&requests[0], now, &result)
+		known = l.lent(&requests[0], now, result)
 	}
 	if !result.Allowed {
-		result = l.allowed(ctx, now, began, requests, parts, known)
+		*result = l.allowed(ctx, now, began, requests, parts, known)
 	}
 	if l.cfg.Observer != nil { // which Close does not wait for: it may call Close
-		l.show(time.Since(began), requests, result)
+		l.show(time.Since(began), requests, *result)
 	}
-	return result
 }
 
 // allowed decides about a call. known is the count of its first request, nil if it was not looked up.

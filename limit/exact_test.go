@@ -193,7 +193,8 @@ func (d *demand) run(l *Limiter, limit *Limit, rate float64, end time.Time) {
 		}
 		time.Sleep(time.Until(next))
 		now := time.Now()
-		r := l.allowAt(context.Background(), now, now, []Request{{Limit: limit, Key: "k"}}, nil)
+		var r Result
+		l.allowAt(context.Background(), now, now, []Request{{Limit: limit, Key: "k"}}, nil, &r)
 		slowest = max(slowest, time.Since(now))
 		tenth := window.At(now, limit.rule.Window/10).Number
 		issued[tenth]++

@@ -75,7 +75,8 @@ func child(task string) error {
 	for ; time.Now().UnixMilli() < end; time.Sleep(5 * time.Millisecond) {
 		for _, limit := range limits {
 			now := time.Now()
-			r := limiter.allowAt(ctx, now, time.Now(), []Request{{Limit: limit, Key: "k"}}, nil)
+			var r Result
+			limiter.allowAt(ctx, now, time.Now(), []Request{{Limit: limit, Key: "k"}}, nil, &r)
 			if r.Err != nil {
 				return r.Err
 			}

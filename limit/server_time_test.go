@@ -56,7 +56,8 @@ func share(t *testing.T, clients [2]*cluster.Client, follow bool, edge, length t
 				if (w.Number%2 == 0) != (w.Elapsed < w.Length/2) {
 					continue
 				}
-				r := l.allowAt(context.Background(), ahead(by)(), now, []Request{{Limit: limit, Key: "k"}}, nil)
+				var r Result
+				l.allowAt(context.Background(), ahead(by)(), now, []Request{{Limit: limit, Key: "k"}}, nil, &r)
 				if r.Allowed && w.Elapsed >= edge && window.At(time.Now().Add(edge), time.Second).Number == w.Number {
 					mu.Lock()
 					allowed[w.Number]++
