@@ -177,7 +177,9 @@ func (l *Limiter) heard(d *delivery) (goesOn bool) {
 			d.decided(h, &x)
 		}
 	}
-	c.waiting = append(again, c.waiting...)
+	if len(again) > 0 { // else the memory of those that waited is used again
+		c.waiting = append(again, c.waiting...)
+	}
 	l.lookLate(c, w, err)
 	if d.carried || !c.carried {
 		goesOn = len(c.waiting) > 0 || len(d.hits) > mostAlone
