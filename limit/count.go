@@ -15,8 +15,8 @@ import (
 type count struct {
 	limit *Limit
 	hash  uint64
-	long  int  // bytes of the key
-	used  bool // lately; its shard's lock guards it
+	long  int32 // bytes of the key
+	used  bool  // lately; its shard's lock guards it
 
 	// What most decisions read comes first, side by side: they cost few cache misses then.
 	mu      sync.Mutex
@@ -37,11 +37,11 @@ type count struct {
 }
 
 func newCount(limit *Limit, key string, hash uint64) *count {
-	return &count{limit: limit, hash: hash, long: len(key), name: key, number: math.MinInt64}
+	return &count{limit: limit, hash: hash, long: int32(len(key)), name: key, number: math.MinInt64}
 }
 
 // key returns the user's key. The count is locked.
-func (c *count) key() string { return c.name[len(c.name)-c.long:] }
+func (c *count) key() string { return c.name[len(c.name)-int(c.long):] }
 
 // is reports whether the count is about the limit's key. It is locked.
 func (c *count) is(limit *Limit, key string) bool { return c.limit == limit && c.key() == key }
