@@ -38,9 +38,9 @@ type Reservation struct {
 //
 // Tokens of a bucket are not reserved from leases. If other calls on the key have leases, only tokens that
 // were reserved after the last refill of a lease are given back: use [Rule.NoLease] for such buckets.
-func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (r *Reservation, result Result) {
-	now := time.Now()
-	r = &Reservation{limiter: l, parts: make([]part, len(requests))}
+func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (*Reservation, Result) {
+	var result Result
+	r, now := &Reservation{limiter: l, parts: make([]part, len(requests))}, time.Now()
 	if l.allowAt(ctx, now, now, requests, r.parts, &result); !result.Allowed {
 		return nil, result
 	}
