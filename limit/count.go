@@ -15,10 +15,11 @@ import (
 type count struct {
 	limit *Limit
 	hash  uint64
-	long  int32 // bytes of the key
-	used  bool  // lately; its shard's lock guards it
+	long  int  // bytes of the key
+	used  bool // lately; its shard's lock guards it
 
 	// What most decisions read comes first, side by side: they cost few cache misses then.
+	resets  int32 // how often the key was reset: what a server said before says nothing
 	mu      sync.Mutex
 	number  int64  // of the window; the rest is about it
 	name    string // the key in Redis, which ends with the user's; before the first window that alone
@@ -30,18 +31,17 @@ type count struct {
 	watched bool          // a timer looks at the lease
 	lease   lease.Lease   // the hits that the limiter has reserved in this window
 	waiting []*hit
-	resets  int    // how often the key was reset: what a server said before says nothing
 	before  string // of a sliding window, the key in Redis of the window before
 	denied  denial
 	waiters *queue // of Wait
 }
 
 func newCount(limit *Limit, key string, hash uint64) *count {
-	return &count{limit: limit, hash: hash, long: int32(len(key)), name: key, number: math.MinInt64}
+	return &count{limit: limit, hash: hash, long: len(key), name: key, number: math.MinInt64}
 }
 
 // key returns the user's key. The count is locked.
-func (c *count) key() string { return c.name[len(c.name)-int(c.long):] }
+func (c *count) key() string { return c.name[len(c.name)-c.long:] }
 
 // is reports whether the count is about the limit's key. It is locked.
 func (c *count) is(limit *Limit, key string) bool { return c.limit == limit && c.key() == key }

@@ -20,7 +20,7 @@ type delivery struct {
 	hits   []*hit
 	n      int64 // of all hits
 	number int64
-	resets int
+	resets int32
 	asked  time.Duration
 	more   bool // there is more to ask
 	take   counter.Take

@@ -33,7 +33,7 @@ type hit struct {
 	whole  bool         // the lease gives no part of it
 	from   bucket.Start // where the tokens of a bucket begin that are given back, or were taken
 	lease  bool         // a lease asks for the hits, or gives them back
-	resets int          // of a refill: those of its count before
+	resets int32        // of a refill: those of its count before
 	batch  *batch
 
 	// The count's lock guards what follows, until the hit has ended.
