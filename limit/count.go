@@ -14,9 +14,9 @@ import (
 // command; near the limit all do, one delivery after the other.
 type count struct {
 	limit *Limit
-	hash  uint64
-	long  int  // bytes of the key
-	used  bool // lately; its shard's lock guards it
+	hash  uint64 // 0: it is not remembered
+	long  int    // bytes of the key
+	used  bool   // lately; its shard's lock guards it
 
 	// What most decisions read comes first, side by side: they cost few cache misses then.
 	resets  int32 // how often the key was reset: what a server said before says nothing
@@ -36,8 +36,8 @@ type count struct {
 	waiters *queue // of Wait
 }
 
-func newCount(limit *Limit, key string, hash uint64) *count {
-	return &count{limit: limit, hash: hash, long: len(key), name: key, number: math.MinInt64}
+func newCount(limit *Limit, key string) *count {
+	return &count{limit: limit, long: len(key), name: key, number: math.MinInt64}
 }
 
 // key returns the user's key. The count is locked.

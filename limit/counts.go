@@ -40,15 +40,16 @@ func newCounts(keys int, evicted func(*count)) *counts {
 // bound: one with a long key is not remembered.
 func (s *counts) of(limit *Limit, key string) *count {
 	if len(key) > longKey {
-		return newCount(limit, key, 0)
+		return newCount(limit, key)
 	}
-	hash := maphash.String(s.seed, key) ^ limit.salt
+	hash := s.hash(key) ^ limit.salt
 	of := &s.shards[hash>>32%nearShards]
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	c := of.known[hash]
 	if c == nil {
-		c = newCount(limit, key, hash)
+		c = newCount(limit, key)
+		c.hash = hash
 		if out := of.add(c); out != nil {
 			s.evicted(out)
 		}
@@ -57,6 +58,9 @@ func (s *counts) of(limit *Limit, key string) *count {
 	}
 	return c
 }
+
+// hash returns the hash of a key. That of a limit's key is salted.
+func (s *counts) hash(key string) uint64 { return maphash.String(s.seed, key) }
 
 // add remembers a count, and returns the one that gives way, if the memory is full.
 func (s *shard) add(c *count) (out *count) {
@@ -98,10 +102,17 @@ func (c *count) lock(limit *Limit, key string, w window.Window, now time.Duratio
 		return c
 	}
 	c.mu.Unlock()
-	c = newCount(limit, key, 0)
+	c = newCount(limit, key)
 	c.mu.Lock()
 	c.roll(w, 0)
 	return c
+}
+
+// isOf is [count.is] for callers that have not locked the count.
+func (c *count) isOf(limit *Limit, key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.is(limit, key)
 }
 
 // place returns the key in Redis.

@@ -188,10 +188,17 @@ func (l *Limiter) heard(d *delivery) (goesOn bool) {
 	if goesOn {
 		c.asked = l.age(time.Now())
 	} else {
-		c.travels--
+		c.rest()
 	}
 	c.mu.Unlock()
 	return goesOn
+}
+
+// rest ends a delivery that no other one follows. The count is locked.
+func (c *count) rest() {
+	if c.travels--; len(c.waiting) == 0 {
+		c.waiting = nil // no key keeps the memory of its largest crowd
+	}
 }
 
 // end notes that the hit is decided. The count is locked.
@@ -299,7 +306,7 @@ func (l *Limiter) next(counts []*count) {
 	n, by, now := 0, time.Time{}, l.age(time.Now())
 	for _, of := range counts {
 		d := &c.led[n]
-		*d = delivery{carried: true, hits: d.hits[:0], told: d.told[:0]}
+		*d = delivery{carried: true}
 		if until := of.together(l, d, now); !until.IsZero() {
 			n++
 			if until.After(by) {
@@ -333,7 +340,7 @@ func (c *count) waits() int {
 func (c *count) together(l *Limiter, d *delivery, now time.Duration) (by time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.count, d.asked = c, now
+	d.count, d.asked, d.hits = c, now, make([]*hit, 0, len(c.waiting))
 	var sum int64
 	c.waiting = slices.DeleteFunc(c.waiting, func(h *hit) bool {
 		if h.state == left {
@@ -360,10 +367,11 @@ func (c *count) together(l *Limiter, d *delivery, now time.Duration) (by time.Ti
 		return true
 	})
 	if c.asked = d.asked; len(d.hits) > 0 {
+		d.told = make([]*batch, 0, len(d.hits))
 		d.prepare(l)
 	} else {
 		c.carried = false
-		c.travels--
+		c.rest()
 	}
 	return by
 }

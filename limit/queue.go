@@ -243,9 +243,10 @@ func (q *queue) fail(err error) {
 // ask asks Redis for hits.
 func (q *queue) ask(k kind, n int64) *hit {
 	l := q.limiter
-	w := q.count.limit.windowAt(l.servers.at(time.Now()))
+	now := time.Now()
+	w := q.count.limit.windowAt(l.servers.at(now))
 	q.count.mu.Lock()
-	q.count.roll(w, l.age(time.Now()))
+	q.count.roll(w, l.age(now))
 	q.count.mu.Unlock()
 	hits := []hit{{kind: k, count: q.count, window: w, cost: n}}
 	l.ask(hits)

@@ -29,14 +29,14 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	defer l.inside.Leave()
 	places := l.places(of, time.Now(), key)
 	// Leases end first. Hits that a lease gets after DEL would stay counted, and nobody would use them.
-	l.forget(of, places)
+	l.forget(of, key, places)
 	p := l.pipe()
 	defer l.unpipe(p)
 	for _, at := range places {
 		p.Cmd("DEL", at).Idempotent()
 	}
 	err := p.Do(ctx)
-	l.forget(of, places) // what was heard meanwhile, too
+	l.forget(of, key, places) // what was heard meanwhile, too
 	l.local.forget(&of.rule, key)
 	if err != nil {
 		return fmt.Errorf("limit: Reset of a key of limit %s: %w", of.rule.Name, err)
@@ -54,18 +54,19 @@ func (l *Limiter) places(of *Limit, now time.Time, key string) (all []string) {
 	return all
 }
 
-// forget forgets the server's word about the key with these places, and ends its leases, of all limits that share
-// their counts with the one that is reset. What a server has said before says nothing then.
-func (l *Limiter) forget(of *Limit, places []string) {
-	for _, c := range l.counts.all(func(c *count) bool { return c.limit.head == of.head }) {
+// forget forgets the server's word about the key, and ends its leases, of all limits that share their counts
+// with the one that is reset. What a server has said before says nothing then.
+func (l *Limiter) forget(of *Limit, key string, places []string) {
+	hash := l.counts.hash(key)
+	for _, c := range l.counts.all(func(c *count) bool { return c.hash == hash^c.limit.salt && c.limit.head == of.head }) {
 		c.mu.Lock()
 		if slices.Contains(places, c.name) {
 			c.word, c.denied = word{}, denial{}
 			c.resets++
 			c.lease.Next()
-			if c.waiters != nil {
-				c.waiters.change()
-			}
+		}
+		if c.waiters != nil {
+			c.waiters.change()
 		}
 		c.mu.Unlock()
 	}

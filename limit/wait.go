@@ -87,10 +87,10 @@ func (l *Limiter) waiter(ctx context.Context, r *Request) (*waiter, error) {
 	case !l.inside.Enter():
 		return nil, errClosed
 	}
-	now := time.Now()
-	w := &waiter{cost: r.cost(), granted: make(chan error, 1)}
-	w.count = l.counts.of(of, r.Key).lock(of, r.Key, of.windowAt(l.servers.at(now)), l.age(now))
-	w.count.mu.Unlock()
+	w := &waiter{count: l.counts.of(of, r.Key), cost: r.cost(), granted: make(chan error, 1)}
+	if !w.count.isOf(of, r.Key) {
+		w.count = newCount(of, r.Key)
+	}
 	w.until, _ = ctx.Deadline()
 	return w, nil
 }

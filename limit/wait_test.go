@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -101,4 +102,24 @@ func TestWaitEnds(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.ErrorIs(t, <-ended, errClosed)
 	require.True(t, errors.Is(l.Wait(t.Context(), Request{Limit: of, Key: "k"}), errClosed))
+}
+
+// TestWaitersShareAQueue: also those that come when the clock was set back.
+func TestWaitersShareAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		request := Request{Limit: l.must(t, Rule{Name: "user", Quota: 10, Window: time.Minute}), Key: "k"}
+		require.True(t, l.Allow(t.Context(), request).Allowed)
+		var counts []*count
+		for _, ahead := range []time.Duration{0, -time.Hour, time.Hour} {
+			now := time.Now()
+			l.servers.known.Store(&reading{local: now, server: now.Add(ahead)})
+			w, err := l.waiter(t.Context(), &request)
+			require.NoError(t, err)
+			counts = append(counts, w.count)
+			l.inside.Leave()
+		}
+		require.Same(t, counts[0], counts[1])
+		require.Same(t, counts[0], counts[2])
+	})
 }

@@ -48,7 +48,7 @@ const (
 
 func newHistograms() *histograms {
 	h := &histograms{nodes: make(map[poolValues]*series)}
-	h.pools.Store(new(map[*redislanes.PoolInfo]*series))
+	h.pools.Store(&map[*redislanes.PoolInfo]*series{})
 	for i := range h.requests {
 		h.requests[i] = newRecorder()
 	}
@@ -96,8 +96,7 @@ func (h *histograms) of(p *redislanes.PoolInfo) *series {
 
 // change changes a copy of the pools. The caller holds mu.
 func (h *histograms) change(by func(pools map[*redislanes.PoolInfo]*series)) {
-	pools := make(map[*redislanes.PoolInfo]*series)
-	maps.Copy(pools, *h.pools.Load())
+	pools := maps.Clone(*h.pools.Load())
 	by(pools)
 	h.pools.Store(&pools)
 }
