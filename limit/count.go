@@ -15,14 +15,14 @@ import (
 type count struct {
 	limit *Limit
 	hash  uint64 // 0: it is not remembered
-	long  int    // bytes of the key
+	long  int    // bytes of the user's key
 	used  bool   // lately; its shard's lock guards it
 
 	// What most decisions read comes first, side by side: they cost few cache misses then.
 	resets  int32 // how often the key was reset: what a server said before says nothing
 	mu      sync.Mutex
 	number  int64  // of the window; the rest is about it
-	name    string // the key in Redis, which ends with the user's; before the first window that alone
+	name    string // the key in Redis, which ends with the user's key; before the first window, only that
 	word    word
 	asked   time.Duration // when the last delivery left
 	travels int32         // deliveries that are under way

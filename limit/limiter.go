@@ -162,8 +162,8 @@ func (l *Limiter) Close() error {
 // New has none.
 func (l *Limiter) made() bool { return l != nil && l.counts != nil }
 
-// age returns how long the limiter has been there, which is more than 0. What it remembers about keys has such times,
-// since they are small.
+// age returns how much time has passed since the limiter was made, which is more than 0. What is known of keys has
+// such times: they are smaller than a time.Time.
 func (l *Limiter) age(now time.Time) time.Duration { return now.Sub(l.epoch) }
 
 // pipe returns an empty pipeline. Its replies are valid until unpipe.

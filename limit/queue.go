@@ -74,21 +74,20 @@ func (q *queue) after(w *waiter) time.Duration {
 		ahead += other.cost
 	}
 	c, of := q.count, q.count.limit
-	began := time.Now()
-	now := q.limiter.age(began)
+	at := time.Now()
+	now, window := q.limiter.age(at), of.windowAt(q.limiter.servers.at(at))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := of.windowAt(q.limiter.servers.at(began))
-	if c.word.at == 0 || c.number != of.number(at) {
+	if c.word.at == 0 || c.number != of.number(window) {
 		return 0
 	}
 	if of.rule.Algorithm == TokenBucket {
 		return of.bucket.RetryAfter(c.word.full-(now-c.word.at), ahead)
 	}
-	if c.free(of.room(&c.word, at, now)) >= ahead {
+	if c.free(of.room(&c.word, window, now)) >= ahead {
 		return 0
 	}
-	return c.retryAfter(&c.word, at, now, w.cost)
+	return c.retryAfter(&c.word, window, now, w.cost)
 }
 
 // serve takes hits for those that wait, until nobody does.

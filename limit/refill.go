@@ -84,6 +84,5 @@ func (l *Limiter) stretch(h *hit) lease.Stretch {
 		return lease.Stretch{N: h.cost}
 	}
 	begins := h.word.full - time.Duration(float64(h.behind+h.cost)*of.bucket.Per)
-	at := h.word.at
-	return lease.Stretch{N: h.cost, Per: of.bucket.Per, At: at + begins, From: h.from, Ends: at + bucket.Held}
+	return lease.Stretch{N: h.cost, Per: of.bucket.Per, At: h.word.at + begins, From: h.from, Ends: h.word.at + bucket.Held}
 }

@@ -129,10 +129,10 @@ func (l *Limiter) sendParts(ctx context.Context, all []*part) (failed []*part) {
 func (p *part) settled(l *Limiter) {
 	l.tell(p.limit, hitsCounted, p.diff)
 	l.tell(p.limit, hitsReturned, -p.diff)
-	now := time.Now()
-	c := l.counts.of(p.limit, p.key).lock(p.limit, p.key, p.limit.windowAt(l.servers.at(now)), l.age(now))
+	c := l.counts.of(p.limit, p.key)
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.diff < 0 && c.number == p.from {
+	if p.diff < 0 && c.is(p.limit, p.key) && c.number == p.from {
 		c.word.used = max(0, c.word.used+p.diff)
 		c.word.full = max(0, c.word.full-p.limit.bucket.Flow(-p.diff))
 	}

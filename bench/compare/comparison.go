@@ -22,7 +22,7 @@ type comparison struct {
 	report   *report.Report
 	progress io.Writer
 	targets  *load.Targets
-	out      *rawfile.Writer // whose first error is that of Close
+	out      *rawfile.Writer // Close returns its first error
 	left     time.Duration   // of the turns to come
 	stopped  error           // what went wrong while stopping the servers
 }

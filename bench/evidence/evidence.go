@@ -18,7 +18,7 @@ import (
 )
 
 // Rewrite makes the program's tables and pictures in the pages of the folder again, and prints
-// which pages changed. It refuses a raw file whose commit is not behind the present one.
+// which pages changed. It refuses a raw file if its commit is not an ancestor of the present one.
 func Rewrite(w io.Writer, folder, program string, tables pages.Make, pictures pages.Draw) error {
 	known := make(map[string]bool)
 	check := func(files []string) (err error) {

@@ -113,7 +113,7 @@ func run(ctx context.Context, client *cluster.Client, n, keysEach int, during ti
 	return used{r.Requests, r.Took, r.CPU, lockWait() - waited, r.Mallocs}, err
 }
 
-// callers returns n callers, whose requests have so many keys.
+// callers returns n callers. Each of their requests has keysEach keys.
 func callers(client *cluster.Client, n, keysEach int) []func(context.Context) error {
 	return keys.Scenario{Variable: keysEach}.Callers(client, names, n)
 }

@@ -13,7 +13,7 @@ const (
 	emulatedTick  = time.Second
 )
 
-// startEmulated starts a cluster in this process, whose time passes until it is closed.
+// startEmulated starts a cluster in this process. Its clock runs until stop is called.
 func startEmulated() (addrs []string, stop func() error, err error) {
 	cluster, err := redistest.LaunchEmulated(emulatedNodes)
 	if err != nil {

@@ -82,7 +82,7 @@ func Mixed(n int) Scenario { return Scenario{fmt.Sprintf("mixed_%dkeys", n), (n 
 // A Set is the names of all keys.
 type Set struct{ Fixed, Many []string }
 
-// NewSet returns names for scenarios of ten keys at most, half of which are drawn from 10,000.
+// NewSet returns names for scenarios of at most ten keys: five fixed ones, and 10,000 to draw from.
 func NewSet(prefix string) Set { return Set{Fixed(prefix, 5), Many(prefix, 10_000)} }
 
 // Callers returns callers that send requests of the scenario, and check every reply. Each draws with

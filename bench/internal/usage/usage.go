@@ -84,7 +84,7 @@ func ParseInfo(info string) (s Server, known bool) {
 	return s, found == 4
 }
 
-// Since returns what was done after another moment. It is negative if the server was started anew.
+// Since returns what was done after another moment. It is negative if the server has restarted.
 func (s Server) Since(before Server) Server {
 	return Server{s.CPU - before.CPU, s.Received - before.Received, s.Sent - before.Sent, s.IncrBys - before.IncrBys}
 }

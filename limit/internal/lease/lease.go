@@ -74,7 +74,10 @@ type Offer struct {
 // lease should have asks for nothing, since the next such call could not use the hits.
 func (l *Lease) Ask(cost int64, at time.Duration, o Offer) (n int64, wait bool) {
 	l.note(cost, at)
-	if l.asked != no || at < l.pause || l.busiest < fewest || float64(l.left) > l.spends(o)/4+1 { // want is at most that
+	if l.asked != no || at < l.pause || l.busiest < fewest {
+		return 0, false
+	}
+	if float64(l.left) > l.spends(o)/4+1 { // a lease wants no more than spends: this saves computing it
 		return 0, false
 	}
 	want := l.want(o)

@@ -43,8 +43,8 @@ func (e *Endpoint) run(ctx context.Context, phase settings.Step, to *recorder) {
 	}
 }
 
-// loop sends requests until next has no more. Next returns when a request is due, whose latency
-// counts from then: at once in a closed loop, in which it is the end of the last.
+// loop sends requests until next has no more. Next returns when a request is due. Its latency counts
+// from then. In a closed loop, that is the end of the request before.
 func (c *caller) loop(ctx context.Context, next func(now time.Time) (due time.Time, ok bool), t *tally) {
 	now := time.Now()
 	for {

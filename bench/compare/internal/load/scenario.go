@@ -134,7 +134,7 @@ func newKeySet(l settings.Load) *keySet {
 	return k
 }
 
-// groups returns n groups of keys, each of one user, whose name is the hash tag.
+// groups returns n groups of keys. The keys of a group have one user, and the user's name as hash tag.
 func groups(n, each int) [][]string {
 	all := make([][]string, n)
 	for i := range all {

@@ -155,7 +155,7 @@ func serverUse(before, after []usage.Server, took time.Duration) (u ServerUse) {
 	for i, b := range before {
 		d := after[i].Since(b)
 		if d.CPU < 0 || d.Received < 0 || d.Sent < 0 {
-			return ServerUse{} // it was started anew
+			return ServerUse{} // it has restarted
 		}
 		u.CPU += d.CPU
 		u.Busiest = max(u.Busiest, d.CPU.Seconds()/took.Seconds())

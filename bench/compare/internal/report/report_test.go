@@ -56,7 +56,7 @@ func TestTable(t *testing.T) {
 	require.NotContains(t, text, "Connections, all nodes")
 }
 
-// used is a round of a thousand requests on a machine whose processors were busy for that share.
+// used is a round of a thousand requests, in which the processors were busy for that share of the time.
 func used(busy float64) *load.Result {
 	r := turn(1000)
 	r.CPU = 20 * time.Millisecond

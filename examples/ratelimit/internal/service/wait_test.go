@@ -95,8 +95,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestClientGone: the service does not wait for the reply to a hit whose client has
-// gone.
+// TestClientGone: when a client has gone, the service no longer waits for the reply to its hit.
 func TestClientGone(t *testing.T) {
 	w := start(t, 1, options{})
 	held, _ := w.hold()

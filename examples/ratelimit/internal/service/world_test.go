@@ -200,7 +200,7 @@ func giveBack(descriptor string, n uint64) *pb.RateLimitRequest {
 	return req
 }
 
-// override makes a request whose first descriptor brings its limit with itself.
+// override makes a request with a limit in its first descriptor.
 func override(perUnit uint32, unit types.RateLimitUnit, descriptors ...string) *pb.RateLimitRequest {
 	req := request(descriptors...)
 	req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: perUnit, Unit: unit}

@@ -247,7 +247,7 @@ func Fair(total int64, wants []int64) []int64 {
 	left := max(0, total)
 	for k, i := range order {
 		even := left / int64(len(order)-k)
-		if wants[i] > even { // so do all that follow
+		if wants[i] > even { // those behind it want more than that, too
 			spread(parts, order[k:], left)
 			return parts
 		}
